@@ -51,9 +51,13 @@ def _list_paths(name: str) -> list[Path]:
     return [Path(entry) for entry in os.environ.get(name, "").split(os.pathsep) if entry]
 
 
+_FORGOTTEN: dict[str, str] = {}
+"""What `forget` removed: a person may have named one of these."""
+
+
 def read_variable(name: str) -> str | None:
     """One that a person has named, such as the variable with a password; None where it is empty."""
-    return os.environ.get(name) or None
+    return os.environ.get(name) or _FORGOTTEN.get(name) or None
 
 
 def forbids_colour() -> bool:
@@ -73,4 +77,4 @@ def copy_for_processes(without: tuple[str, ...]) -> dict[str, str]:
 def forget(begin: str, *, but: tuple[str, ...]) -> None:
     """Remove the variables that begin so from this process, for a library that would obey them."""
     for name in [name for name in os.environ if name.startswith(begin) and name not in but]:
-        del os.environ[name]
+        _FORGOTTEN[name] = os.environ.pop(name)

@@ -25,12 +25,14 @@ class Agents:
     ) -> None:
         self.site, self.names = site, tuple(names)
         self._clock = clock or SystemClock()
+        self.hosts: dict[str, str] = {}
 
     def find(self) -> list[Member]:
         """Find all of them. Raises PreconditionError for what is missing or does not fit."""
         members = self._run(lambda link: link.find(self.names))
         for member in members:
             refuse_unfit(member)
+        self.hosts = {member.name: member.facts.host for member in members}
         return members
 
     def list_all(self) -> list[Member]:
@@ -68,7 +70,7 @@ class Agents:
     ) -> AgentsDriven:
         """Let the users of all agents work together, and write what they did as if by one hammer.
 
-        Raises PreconditionError where an agent is not there, or its clock is too far off.
+        Raises PreconditionError where an agent does not fit, or its clock is too far off.
         """
         window = WindowOrder(self.names, fence, url, workload, request, watch)
         return self._run(lambda link: drive_window(link, window))

@@ -21,6 +21,8 @@ corrected; a host that is busy for a moment is asked with pauses."""
 
 ANSWER_S = 5.0
 
+NOT_JOINED = "not joined"
+
 OFFSET_S_MAX = 0.002
 """Clocks that differ by more are refused: what keeps them in step has failed."""
 
@@ -47,6 +49,11 @@ class ClockOffset:
 
     offset_s: float
     uncertainty_s: float
+
+    @property
+    def correction_s(self) -> float:
+        """What is taken from its times: nothing where it may be in step, as on one machine."""
+        return 0.0 if abs(self.offset_s) <= self.uncertainty_s else self.offset_s
 
     @property
     def is_far(self) -> bool:
@@ -88,7 +95,7 @@ def measure_move_s(offsets: Sequence[ClockOffset]) -> float | None:
 
 def bound_error_s(offsets: Sequence[ClockOffset]) -> float:
     """Bound the error of times that are corrected by the first measurement, at least one."""
-    first_s = offsets[0].offset_s
+    first_s = offsets[0].correction_s
     return max(abs(now.offset_s - first_s) + now.uncertainty_s for now in offsets)
 
 
@@ -144,12 +151,12 @@ class Link:
 
     async def find(self, names: Sequence[str] | None) -> list[Member]:
         """Find agents by name, all of them without names."""
-        known = await self._list_addresses()
+        known = await self.list_addresses()
         missing = [name for name in names or () if name not in known]
         if missing:
             there = f"; there are {', '.join(sorted(known))}" if known else "; there is none"
             raise PreconditionError(
-                f"not joined: {', '.join(missing)}{there}",
+                f"{NOT_JOINED}: {', '.join(missing)}{there}",
                 where="load.agents",
                 remedy=f"start it on its host: stithy agent ADDRESS --name {missing[0]}",
             )
@@ -157,17 +164,18 @@ class Link:
         facts = await asyncio.gather(*(self._describe(name, known[name]) for name in chosen))
         return [Member(name, known[name], of) for name, of in zip(chosen, facts, strict=True)]
 
-    async def _list_addresses(self) -> dict[str, str]:
+    async def list_addresses(self) -> dict[str, str]:
+        """List the address of every agent, by name."""
         identity = await self.client.scheduler.identity()
         return {str(of["name"]): address for address, of in identity["workers"].items()}
 
     async def end_loads(self, names: Sequence[str], fence: str) -> dict[str, str]:
         """End the load of every fence that begins so; returns who was not reached, and why."""
-        known = await self._list_addresses()
+        known = await self.list_addresses()
 
         async def end(name: str) -> str | None:
             if name not in known:
-                return "not joined"
+                return NOT_JOINED
             try:
                 await self.ask(known[name], serving.end_loads, fence)
             except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 told as its reason

@@ -17,6 +17,7 @@ import stithy
 from stithy.agents import serving
 from stithy.agents.ledgers import join_ledgers, read_batches
 from stithy.agents.link import (
+    NOT_JOINED,
     ClockOffset,
     ClockSample,
     Link,
@@ -111,7 +112,14 @@ class WindowOrder:
 
 async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
     """Let the users of all agents work together. Raises as `Agents.drive` does."""
-    members = await find_returned(link, window)
+    try:
+        members = await find_returned(link, window)
+    except PreconditionError:
+        known, names = await link.list_addresses(), window.names
+        if not (away := dict.fromkeys(set(names) - set(known), NOT_JOINED)):
+            raise
+        asked = (AgentOutcome(of, n, missing_because=away.get(of)) for n, of in enumerate(names))
+        return AgentsDriven(None, tuple(asked))
     for member in members:
         refuse_unfit(member)
     before = await link.measure_clocks(members)
@@ -187,7 +195,8 @@ class _AgentTask:
             self.ledger.unlink(missing_ok=True)
         self._taken_bytes = 0
         self._link, self._window, self._seconds = link, window, seconds
-        self._order = window.order(number, start_at_s, clock.offset_s)
+        self._offset_s = clock.correction_s
+        self._order = window.order(number, start_at_s, self._offset_s)
         request = window.request
         self._until_s = start_at_s + request.ramp_up_s + request.duration_s + DRAIN_S
         self._heard = 0
@@ -208,7 +217,7 @@ class _AgentTask:
             answer = AgentAnswer(because=explain(error))
             with contextlib.suppress(Exception):  # it may be gone with its scheduler
                 await client.cancel([future], force=True)
-        part = AgentPart(self.member.name, self.outcome.clocks[0].offset_s, answer)
+        part = AgentPart(self.member.name, self._offset_s, answer)
         self.outcome.driven = part.driven
         if self.outcome.driven is None or answer.because is not None:
             lost = answer.because or "it gave no summary"
@@ -249,7 +258,7 @@ class _AgentTask:
         self._samples.append(ClockSample(asked_s, renewal.now_s, clock.now_s()))
         self._heard += len(renewal.messages)
         for text in renewal.messages:
-            message = correct_time(parse_message(text), self.outcome.clocks[0].offset_s)
+            message = correct_time(parse_message(text), self._offset_s)
             if isinstance(message, SecondMessage):
                 self._seconds.add(message)
         if renewal.ledger and self.ledger is not None:

@@ -294,7 +294,7 @@ def set_figures(every: Sequence[Drawn]) -> Iterator[Block]:
     yield from set_paragraph(footer, style="fine")
 
 
-def _offer_nothing(page: "Page") -> Iterable[Any]:
+def _offer_nothing(page: object) -> Iterable[Any]:
     del page
     return ()
 
@@ -309,7 +309,8 @@ class SectionKind(Plugin):
     may name figures. `claim_figures`: names of figures of others that stand in this section.
     `list_covered`: metrics of activities whose values its tables have, with `covers_points` at all
     points, so that they stand nowhere else. A run whose results lack one of `needs_tables` is not
-    shown to it. A scenario has its own in `report`.
+    shown to it. `list_cautions`: sentences on top that say what weakens the answer. A scenario has
+    its own in `report`.
 
     `page.find_drawn(name)` has the figures of a section, own and claimed, and those of families
     that name it.
@@ -330,6 +331,7 @@ class SectionKind(Plugin):
     list_covered: Callable[["Page"], Iterable[str]] = _offer_nothing
     covers_points: bool = False
     needs_tables: tuple[str, ...] = ()
+    list_cautions: Callable[["Context"], Iterable[str]] = _offer_nothing
 
     def make_sections(self, page: "Page") -> Iterator[Section]:
         """Make the section; none where the run has nothing for it."""

@@ -424,7 +424,8 @@ class Manifest(_Facts):
     `scenario` is as a study has it, `scenario_facts` what its keys come to. `profile_words`: what
     became of the words of other tools' files, by file. `pricing`: what candidates cost, as the
     study states it, price lists included. `database` and what candidates have of it are of the
-    study's own engine, `other_engines` of those with which it is compared.
+    study's own engine, `other_engines` of those with which it is compared. `agent_hosts`: of each
+    agent when the run was last begun or resumed.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
@@ -451,6 +452,7 @@ class Manifest(_Facts):
     other_engines: tuple[EngineFacts, ...] = ()
     memory: MemoryFacts | None = None
     calibration: CalibrationFacts | None = None
+    agent_hosts: dict[str, str] = Field(default_factory=dict)
     environment: dict[str, Fact] = Field(default_factory=dict)
     exporters: dict[str, ExporterFacts] = Field(default_factory=dict)
     sessions: tuple[SessionFacts, ...] = ()

@@ -106,6 +106,7 @@ class ManifestFile:
             other_engines=others,
             memory=memory,
             calibration=self._describe_calibration(own),
+            agent_hosts=context.agents.hosts if context.agents else {},
             environment=dict(context.host.facts),
             exporters={
                 name: ExporterFacts(

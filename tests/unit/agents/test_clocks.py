@@ -5,6 +5,7 @@ import pytest
 from stithy.agents.link import (
     ClockOffset,
     ClockSample,
+    bound_error_s,
     estimate_offset,
     measure_move_s,
     refuse_far_clocks,
@@ -27,6 +28,15 @@ def test_what_the_measurement_may_be_wrong_by_is_no_move() -> None:
     assert measure_move_s([first, ClockOffset(0.0015, 0.0004)]) == 0.0
     moved = measure_move_s([first, ClockOffset(0.0015, 0.0004), ClockOffset(-0.004, 0.0003)])
     assert moved == pytest.approx(0.0045)
+
+
+def test_a_clock_that_may_be_in_step_is_not_corrected() -> None:
+    """What was measured is then within the error of the measurement, as on one machine."""
+    assert ClockOffset(-0.0004, 0.0004).correction_s == 0.0
+    assert ClockOffset(-0.0005, 0.0004).correction_s == -0.0005
+    later = ClockOffset(0.0002, 0.0003)
+    assert bound_error_s([ClockOffset(-0.0001, 0.0002), later]) == pytest.approx(0.0005)
+    assert bound_error_s([ClockOffset(-0.001, 0.0002), later]) == pytest.approx(0.0015)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,14 @@ from stithy.activities.hammer.judge import (
     find_agent_clock,
     find_agent_start,
 )
+from stithy.activities.hammer.report import list_agents
 from stithy.agents import serving, window
 from stithy.agents.link import ClockOffset
-from stithy.agents.window import WindowOrder, find_returned
+from stithy.agents.window import AgentsDriven, WindowOrder, drive_window, find_returned
+from stithy.analysis.checks.windows import NO_NUMBERS_OF_AGENTS
 from stithy.errors import InfrastructureError, PreconditionError
+from stithy.report.context import make_context
+from stithy.report.sections.answer import list_cautions
 from stithy.results.files import read_rows, read_run
 from stithy.run.agents import recall_site
 from stithy.run.events import Note
@@ -76,6 +81,9 @@ class _LosingLink:
             raise PreconditionError("not joined: host-b", where="load.agents", remedy="start it")
         return [*(names or ())]
 
+    async def list_addresses(self) -> dict[str, str]:
+        return {"host-a": "tcp://a", "host-c": "tcp://c"}
+
 
 @pytest.mark.parametrize(("lost", "returns"), [(0, True), (100, True), (125, False)])
 def test_a_window_waits_for_an_agent_that_was_lost(
@@ -91,8 +99,9 @@ def test_a_window_waits_for_an_agent_that_was_lost(
     if returns:
         assert [str(of) for of in asyncio.run(find_returned(link, order))] == [*NAMES]
     else:
-        with pytest.raises(PreconditionError, match="not joined: host-b"):
-            asyncio.run(find_returned(link, order))
+        driven = asyncio.run(drive_window(link, order))
+        assert [of.missing_because for of in driven.agents] == [None, "not joined", None]
+        assert driven.explain_missing() == "agent host-b: not joined"
     assert len(told) == (lost > 0)
     assert all("not joined: host-b" in of.text and "120 s" in of.text for of in told)
 
@@ -115,6 +124,30 @@ def test_a_missing_agent_is_named_and_the_window_has_no_numbers(tmp_path: Path) 
     folder = faked.out / "windows" / run.window["window_id"][0]
     rows = read_rows(folder / "agents.parquet", AGENTS)
     assert [row["missing_because"] for row in rows] == [None, "it did not answer for 5 s", None]
+    context, count = make_context(run), len(run.window)
+    counts = [(row["windows"], row["missing"]) for row in list_agents(context)]
+    assert counts == [(count, 0), (count, count), (count, 0)]
+    (said,) = [text for text in list_cautions(context) if "host-" in text]
+    assert f"host-b was missing in {count} of" in said
+    assert NO_NUMBERS_OF_AGENTS in [of.flag for of in context.evidence.windows[0].reasons]
+
+
+class _UnfitAgents(FakeAgents):
+    def drive(self, *order: Any, **named: Any) -> AgentsDriven:
+        raise PreconditionError("clocks are off", where="load.agents", remedy="set them")
+
+
+def test_a_window_that_agents_could_not_begin_is_counted(tmp_path: Path) -> None:
+    """Nobody was missing there."""
+    agents = _UnfitAgents(FakeHammer(), NAMES)
+    agents.hosts = {"host-a": "vm-1"}
+    faked = replace(_faked(tmp_path / "a"), agents=agents)
+    execute(faked.start(), faked.deciders)
+    run = read_run(faked.out)
+    rows = list_agents(make_context(run))
+    assert [row["host"] for row in rows] == ["vm-1", None, None]
+    assert {row["windows"] for row in rows} == {len(run.window)}
+    assert {row["missing"] for row in rows} == {0}
 
 
 @pytest.mark.parametrize("lost", [{}, {"host-b": "its process ended"}], ids=["whole", "lost"])

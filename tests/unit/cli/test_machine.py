@@ -204,8 +204,8 @@ def test_each_event_has_its_line_or_none(capsys: Captured) -> None:
         (look, "interim analysis: b is better."),
         (events.StepSkipped(STEP, "b is better."), None),
         (events.StepFinished(STEP, 31.25, "4,400 NOPM"), "    4,400 NOPM (31.2 s)"),
-        (second, "    10 s (measure): 12,346 TPM, p95 12.3 ms"),
-        (replace(second, p95_s=None, rate=0.0), "    10 s (measure): 0 TPM"),
+        (second, "    10 s (measure), last second: 12,346 TPM, p95 12.3 ms"),
+        (replace(second, p95_s=None, rate=0.0), "    10 s (measure), last second: 0 TPM"),
         (replace(second, second=10), None),
         (events.StepProgress("loading", 1, 2), None),
     ]  # fmt: skip

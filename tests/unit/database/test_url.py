@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stithy.engines.postgresql.connection import connect
 from stithy.engines.postgresql.url import parse_url
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
-from stithy.secrets import Secret, mask_passwords
+from stithy.secrets import Secret, mask_passwords, read_given_secret
 from support.listening import CLEAR, NOWHERE, listening, refusal
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
@@ -54,7 +54,7 @@ def test_places_are_told_apart() -> None:
 def test_a_password_comes_from_where_libpq_looks_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """URL, variable, file, in this order. No other variable of libpq counts."""
+    """URL, variable, file, in this order. Others of libpq count only by name."""
     file = tmp_path / "pgpass"
     file.touch(mode=0o600)
     file.write_text("localhost:*:other:me:no\nlocalhost:*:d:me:of\\:file\n")
@@ -77,6 +77,9 @@ def test_a_password_comes_from_where_libpq_looks_for_it(
             assert b"p\0\0\0" in answer
             assert word + b"\0" in answer
             assert b"-cx=y" not in start
+    named = read_given_secret("PGOPTIONS", None)
+    assert named is not None
+    assert named.reveal() == "-cx=y"
 
 
 @pytest.mark.parametrize(("says", "kind", "remedy"), [

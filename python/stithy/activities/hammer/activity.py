@@ -180,6 +180,7 @@ class HammerActivity:
             if context.agents is None:
                 self.driven = self._find_driver().run(self.choice, request, watch=watch)
             else:
+                self.by_agents = by_agents.expect(context.agents.names)
                 self.by_agents = by_agents.drive(self, self._server.url, request, watch)
                 by_agents.require_driven(self.by_agents, self.window.id)
                 self.driven = self.by_agents.driven

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from stithy.agents.link import bound_error_s, measure_move_s
 from stithy.agents.merging import bound_unlisted_s
-from stithy.agents.window import AgentOutcome, AgentsDriven
+from stithy.agents.window import ENDED, AgentOutcome, AgentsDriven
 from stithy.errors import InfrastructureError
 from stithy.metrics import PAUSE_NEGLIGIBLE_S
 from stithy.results.hlog import LoggedHistogram, decode
@@ -17,6 +17,11 @@ from stithy.wire.jobs import RunRequest
 
 if TYPE_CHECKING:
     from stithy.activities.hammer.activity import HammerActivity
+
+
+def expect(names: Sequence[str]) -> AgentsDriven:
+    """Give what agents have done of a window before they are asked: nothing."""
+    return AgentsDriven(None, tuple(AgentOutcome(name, n) for n, name in enumerate(names)))
 
 
 def drive(
@@ -57,7 +62,7 @@ def _make_row(window_id: str, agent: AgentOutcome) -> Row:
         "clock_ahead_s": before and before.offset_s,
         "clock_within_s": before and before.uncertainty_s,
         "clock_moved_s": measure_move_s(agent.clocks),
-        "missing_because": agent.missing_because,
+        "missing_because": None if agent.missing_because == ENDED else agent.missing_because,
     }
     summary = agent.driven.summary if agent.driven else None
     lateness = decode(summary.lateness) if summary else LoggedHistogram({}, 0, 0)
@@ -89,7 +94,6 @@ def summarize(result: AgentsDriven, rows: Sequence[Row]) -> Row:
     unknown = ("gap_s", "gap_from_s") if within_s > PAUSE_NEGLIGIBLE_S else ()
     late = max(rows, key=lambda row: row["lateness_mean_s"] or 0.0)
     return {
-        "agents": ", ".join(row["agent"] for row in rows),
         "late_agent": late["agent"],
         "agent_lateness_mean_s": late["lateness_mean_s"],
         "agent_start_late_s": max(_list_known(rows, "start_late_s"), default=None),

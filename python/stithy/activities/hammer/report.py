@@ -1,6 +1,6 @@
 """Where the users came from: which agents drove them, and what the network of a driver was like."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, median
 from typing import Any
 
@@ -11,21 +11,26 @@ from stithy.point import Point
 from stithy.report.blocks import APPENDIX, SectionKind
 from stithy.report.context import Context
 from stithy.report.tables import Show, make_table
+from stithy.statements import Statement
 
 NOTE = (
-    "Over all windows. Users of several agents are those that one host would have, each by its "
-    "number; counts are added and distributions merged. Clock: how far the agent's clock was from "
-    "that of the run, at most, before a window; times are corrected by it. Moved: by how much in "
-    "a window, beyond what the measurement may be wrong by. Start: how long after the common start "
-    "its driver was awake, at most; users' times count from the start all the same. CPU: mean "
-    "share of one CPU that its load driver used."
+    "Users of several agents are those that one host would have, each by its number; counts are "
+    "added and distributions merged. Host: when the run was last begun. Missing in: windows in "
+    "which it was lost or not there. Clock: how far the agent's clock was from that of the run, at "
+    "most, before a window; ±: by how much that may be wrong, at most. Times are corrected by it "
+    "only in windows in which it is more than that. Moved: by how much in a window, beyond what "
+    "the measurement may be wrong by; a dash where no move was seen. Start: how long after the "
+    "common start its driver was awake, at most; users' times count from the start all the same. "
+    "CPU: mean share of one CPU that its load driver used."
 )
 """What the columns are."""
 
 SHOWS = (
-    Show("agent", "Agent"), Show("cpus", "CPUs", "count"), Show("windows", "Windows", "count"),
+    Show("agent", "Agent"), Show("host", "Host"), Show("cpus", "CPUs", "count"),
+    Show("windows", "Windows", "count"),
     Show("missing", "Missing in", "count"), Show("users", "Users, at most", "count"),
-    Show("clock_off_s", "Clock", "duration"), Show("clock_moved_s", "Moved", "duration"),
+    Show("clock_off_s", "Clock", "duration"), Show("clock_within_s", "±", "duration"),
+    Show("clock_moved_s", "Moved", "duration"),
     Show("start_late_s", "Start", "duration"),
     Show("lateness_mean_s", "Lateness, mean", "duration"),
     Show("lateness_p99_s", "p99, at most", "duration"), Show("cpu_share", "CPU", "share"),
@@ -55,7 +60,8 @@ def list_agents(context: Context) -> list[dict[str, Any]]:
             missing=pl.col("missing_because").count(),
             users=pl.col("users").max(),
             clock_off_s=pl.col("clock_ahead_s").abs().max(),
-            clock_moved_s=pl.col("clock_moved_s").max(),
+            clock_within_s=pl.col("clock_within_s").max(),
+            clock_moved_s=pl.col("clock_moved_s").filter(pl.col("clock_moved_s") > 0).max(),
             start_late_s=pl.col("start_late_s").max(),
             lateness_mean_s=pl.col("lateness_mean_s").mean(),
             lateness_p99_s=pl.col("lateness_p99_s").max(),
@@ -63,7 +69,20 @@ def list_agents(context: Context) -> list[dict[str, Any]]:
             missing_because=pl.col("missing_because").drop_nulls().first(),
         )
     )
-    return list(found.to_dicts())
+    hosts = context.manifest.agent_hosts if context.manifest else {}
+    return [{"host": hosts.get(row["agent"]), **row} for row in found.to_dicts()]
+
+
+def list_missing(context: Context) -> Iterator[Statement]:
+    """Name the agents that were missing in windows."""
+    for row in list_agents(context):
+        if row["missing"]:
+            yield Statement(
+                "Agent {agent} was missing in {missing} of {windows:+window}: {because} (details: "
+                "Agents).",
+                agent=row["agent"], missing=row["missing"], windows=row["windows"],
+                because=row["missing_because"],
+            )  # fmt: skip
 
 
 NETWORK = "driver-network"
@@ -122,8 +141,12 @@ PLUGINS = (
         AGENTS.name, APPENDIX + 100, "Agents",
         lambda page: page.set_usual(AGENTS.name, NOTE),
         make_tables=lambda page: [
-            make_table(AGENTS.name, "Agents", SHOWS, list_agents(page.context)).told("agent")
+            make_table(
+                AGENTS.name, "What each agent did over all windows", SHOWS,
+                list_agents(page.context),
+            ).told("agent", "clock_moved_s")
         ],
         needs_tables=("load",),
+        list_cautions=list_missing,
     ),
 )  # fmt: skip

@@ -111,6 +111,7 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "think_mean_s": load.pace.think_s,
         "rate_per_s": asked.per_s if isinstance(asked, WireRate) else None,
         "options": str(Point(said)) or None,
+        "agents": ", ".join(load.agents) or None,
         "server_cpus": None if bound is None else len(bound),
         "memory_limit_enforced": None if study.by_url else of.limit_bytes is not None,
         "round_trip_s": of.round_trip_s,

@@ -1,6 +1,7 @@
 """Has the window numbers, do they agree with each other, and was the state steady?"""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.invariants import Identity
@@ -13,6 +14,11 @@ NO_NUMBERS = Flag(
     "The window has no numbers: {because}.",
     "Read server.log and hammer.jsonl of this window, then repeat it.",
     invalidates=True,
+)
+
+NO_NUMBERS_OF_AGENTS = replace(
+    NO_NUMBERS,
+    advice="See that all agents run (`stithy agents test`), then repeat it (`stithy resume`).",
 )
 
 INCOMPLETE = Flag(
@@ -56,7 +62,8 @@ NOT_STEADY = Flag(
 def find_no_numbers(of: WindowRecord) -> Reason | None:
     """Nothing was measured."""
     because = of.window["missing_because"]
-    return Reason(NO_NUMBERS, {"because": make_clause(because)}) if because is not None else None
+    flag = NO_NUMBERS_OF_AGENTS if of.window.get("agents") else NO_NUMBERS
+    return Reason(flag, {"because": make_clause(because)}) if because is not None else None
 
 
 def find_incomplete(window: Row) -> Reason | None:

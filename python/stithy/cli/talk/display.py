@@ -71,7 +71,7 @@ def describe_event(event: Event) -> str | None:
             return f"    waiting for a quiet machine ({waited} of at most {most}): {event.text}"
         case SecondPassed():
             second = event.second + 1
-            shown = f"    {second} s ({event.phase}): {format_rates(event)}"
+            shown = f"    {second} s ({event.phase}), last second: {format_rates(event)}"
             return shown if second % PLAIN_EVERY_S == 0 else None
         case InterimAnalysis():
             return f"interim analysis: {event.text}"

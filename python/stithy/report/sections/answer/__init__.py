@@ -28,7 +28,7 @@ from stithy.report.blocks import (
     set_open,
     set_paragraph,
 )
-from stithy.report.context import Context
+from stithy.report.context import Context, list_sections
 from stithy.report.findings import describe_all
 from stithy.report.page import Page
 from stithy.report.sections import bottlenecks, levels
@@ -308,6 +308,8 @@ def _list_flaws(context: Context) -> Iterator[str | None]:
             "{reported}. {invalid:It supports|They support} no claim (reasons: Validity).",
             reported=reported, invalid=sum(not window.valid for window in windows),
         )  # fmt: skip
+    for section in list_sections(context.tables):
+        yield from section.list_cautions(context)
     unsteady = sum(w.valid and w.steady is not None and w.steady.steady is False for w in windows)
     if unsteady:
         yield Statement(
