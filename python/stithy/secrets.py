@@ -67,19 +67,19 @@ def read_given_secret(
     return None
 
 
-def read_closed_text(path: Path, remedy: str) -> str:
-    """What a password file holds, which its owner alone may read. Raises UserError."""
+def read_closed_text(path: Path, remedy: str, what: str = "password file") -> str:
+    """Read a secret file, which its owner alone may read. Raises UserError."""
     try:
         if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise UserError(
-                "other users may read this password file",
+                f"other users may read this {what}",
                 where=str(path),
                 remedy=f"close it: chmod 600 {quote(str(path))}",
             )
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        problem = "the password file is not UTF-8"
+        problem = f"the {what} is not UTF-8"
         raise UserError(problem, where=str(path), remedy=remedy) from error
     except OSError as error:
-        problem = f"the password file cannot be read: {give_reason(error)}"
+        problem = f"the {what} cannot be read: {give_reason(error)}"
         raise UserError(problem, where=str(path), remedy=remedy) from error

@@ -1,13 +1,18 @@
 """Agents of whom none has a host: fake hammers drive their parts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 from fakes.hammer import FakeHammer
+from stithy.agents import serving
 from stithy.agents.coordinator import Agents
-from stithy.agents.link import ClockOffset
+from stithy.agents.link import ClockOffset, Link
 from stithy.agents.merging import merge_driven
+from stithy.agents.serving import AgentFacts
 from stithy.agents.site import SchedulerSite
 from stithy.agents.window import AgentOutcome, AgentsDriven
+from stithy.clock import SystemClock
 from stithy.secrets import Secret
 from stithy.wire.hammer import Driven, ProgressWatch
 from stithy.wire.jobs import RunRequest, UserShare, WorkloadChoice
@@ -53,3 +58,23 @@ class FakeAgents(Agents):
                 outcome.driven = self.hammer.run(workload, own)
                 parts.append(outcome.driven)
         return AgentsDriven(None if self.lost else merge_driven(parts), tuple(outcomes))
+
+
+class FakeLink(Link):
+    """A connection to agents that are `facts`, or fail so; `ended` have been asked to leave."""
+
+    def __init__(self, facts: Mapping[str, AgentFacts | Exception]) -> None:
+        super().__init__(SimpleNamespace(scheduler=self), SystemClock(), "tcp://there:1")
+        self.facts, self.ended = facts, list[str]()
+
+    async def identity(self, n_workers: int = -1) -> Mapping[str, Any]:
+        """Answer as a scheduler does."""
+        return {"workers": {name: {"name": name} for name in self.facts}}
+
+    async def ask(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Answer as an agent does."""
+        if isinstance(facts := self.facts[address], Exception):
+            raise facts
+        if function is serving.leave:
+            return self.ended.append(address)
+        return facts if function is serving.describe else function(*arguments)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from stithy.agents.link import ClockOffset, Link, Member, connect, refuse_unfit
+from stithy.agents.link import AgentTest, ClockOffset, Link, Member, connect, refuse_unfit
 from stithy.agents.site import SchedulerSite, require_dask, use_settings
 from stithy.agents.window import AgentsDriven, WindowOrder, drive_window
 from stithy.clock import Clock, SystemClock
@@ -39,6 +39,10 @@ class Agents:
         """List every agent of the scheduler. Raises PreconditionError without a scheduler."""
         return self._run(lambda link: link.find(None))
 
+    def test(self) -> list[AgentTest]:
+        """Test each as a run does, without names every agent of the scheduler."""
+        return self._run(lambda link: link.test(self.names))
+
     def measure_clocks(self, members: Sequence[Member]) -> dict[str, ClockOffset]:
         """Measure how far the clocks of agents are ahead."""
         return self._run(lambda link: link.measure_clocks(members))
@@ -56,9 +60,9 @@ class Agents:
         except StithyError as error:
             return dict.fromkeys(self.names, error.text)
 
-    def remove(self, name: str) -> None:
-        """Let an agent end. Raises PreconditionError where it is not there."""
-        self._run(lambda link: link.remove(name))
+    def remove(self) -> None:
+        """Let all of them end. Raises PreconditionError, and ends none, where one is not there."""
+        self._run(lambda link: link.remove(self.names))
 
     def drive(
         self,

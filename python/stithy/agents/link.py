@@ -19,7 +19,7 @@ CLOCK_WITHIN_S, CLOCK_PAUSE_S = 0.0005, 0.02
 """Own: a clock is asked until it is known so well, or often enough to be certain whether it may be
 corrected; a host that is busy for a moment is asked with pauses."""
 
-ANSWER_S = 5.0
+ANSWER_S, GONE_S = 5.0, 1.0
 
 NOT_JOINED = "not joined"
 
@@ -109,7 +109,7 @@ class Member:
 
 
 def refuse_unfit(member: Member) -> None:
-    """Raise PreconditionError for an agent of another version, or without the hammer."""
+    """Raise PreconditionError for another version, no hammer, or more threads than one."""
     facts = member.facts
     if facts.version != stithy.__version__:
         raise PreconditionError(
@@ -120,24 +120,50 @@ def refuse_unfit(member: Member) -> None:
     if facts.missing is not None:
         remedy = "install Stithy there with its native program"
         raise PreconditionError(facts.missing, where=f"agent {member.name}", remedy=remedy)
+    if facts.threads != 1:
+        raise PreconditionError(
+            f"it has {facts.threads} threads, and might drive so many loads at once",
+            where=f"agent {member.name}",
+            remedy="give this worker of Dask one: --nthreads 1",
+        )
+
+
+@dataclass(frozen=True)
+class AgentTest:
+    """Whether an agent may drive a study; `clock` None: it was not asked, because of `error`."""
+
+    name: str
+    clock: ClockOffset | None
+    error: PreconditionError | None
+
+    def describe(self) -> dict[str, object]:
+        """Say it for programs."""
+        clock = vars(self.clock) if self.clock else {"offset_s": None, "uncertainty_s": None}
+        return {**clock, "problem": self.error and self.error.problem}
 
 
 @asynccontextmanager
 async def connect(site: SchedulerSite, clock: Clock) -> AsyncIterator["Link"]:
     """Inside, a scheduler can be spoken with. Raises PreconditionError where there is none."""
     from distributed import Client
+    from distributed.comm.core import CommClosedError
 
+    client = Client(
+        site.address, security=site.security, asynchronous=True, set_as_default=False,
+        direct_to_workers=False, timeout=ANSWER_S,
+    )  # fmt: skip
     try:
-        client = await Client(
-            site.address, security=site.security, asynchronous=True, set_as_default=False,
-            direct_to_workers=False, timeout=ANSWER_S,
-        )  # fmt: skip
-    except (OSError, TimeoutError, ValueError, TypeError) as error:
-        problem = "no scheduler answers there, or not without its certificate"
-        remedy = "start one: stithy agents serve; or name its address with --scheduler, and --tls"
-        raise PreconditionError(problem, where=site.address, remedy=remedy) from error
-    try:
-        yield Link(client, clock)
+        try:
+            await asyncio.wait_for(client, 2 * ANSWER_S)
+        except (CommClosedError, TimeoutError, ValueError, TypeError) as error:
+            problem = "what listens there wants another certificate, or none, or is no scheduler"
+            remedy = "give the scheduler, agents and runs the same --tls FILE, or none"
+            raise PreconditionError(problem, where=site.address, remedy=remedy) from error
+        except OSError as error:
+            problem = "no scheduler answers there"
+            remedy = "start one: stithy agents serve; or name its address with --scheduler"
+            raise PreconditionError(problem, where=site.address, remedy=remedy) from error
+        yield Link(client, clock, site.address)
     finally:
         with contextlib.suppress(Exception):  # it is gone, and nothing depends on a farewell
             await client.close(timeout=ANSWER_S)
@@ -146,27 +172,35 @@ async def connect(site: SchedulerSite, clock: Clock) -> AsyncIterator["Link"]:
 class Link:
     """A connection to a scheduler."""
 
-    def __init__(self, client: Any, clock: Clock) -> None:
-        self.client, self.clock = client, clock
+    def __init__(self, client: Any, clock: Clock, address: str) -> None:
+        self.client, self.clock, self.address = client, clock, address
 
     async def find(self, names: Sequence[str] | None) -> list[Member]:
         """Find agents by name, all of them without names."""
+        known = await self._locate(names)
+        asked = (self._consult(*agent, serving.describe) for agent in known.items())
+        facts = await asyncio.gather(*asked)
+        return [Member(*agent, of) for agent, of in zip(known.items(), facts, strict=True)]
+
+    async def _locate(self, names: Sequence[str] | None, remedy: str = "") -> dict[str, str]:
         known = await self.list_addresses()
-        missing = [name for name in names or () if name not in known]
-        if missing:
+        if missing := [name for name in names or () if name not in known]:
             there = f"; there are {', '.join(sorted(known))}" if known else "; there is none"
+            begin = f"start it on its host: stithy agent {self.address} --name {missing[0]}"
             raise PreconditionError(
                 f"{NOT_JOINED}: {', '.join(missing)}{there}",
-                where="load.agents",
-                remedy=f"start it on its host: stithy agent ADDRESS --name {missing[0]}",
+                where=self.address,
+                remedy=remedy or begin,
             )
-        chosen = names or sorted(known)
-        facts = await asyncio.gather(*(self._describe(name, known[name]) for name in chosen))
-        return [Member(name, known[name], of) for name, of in zip(chosen, facts, strict=True)]
+        return {name: known[name] for name in names or sorted(known)}
 
     async def list_addresses(self) -> dict[str, str]:
-        """List the address of every agent, by name."""
-        identity = await self.client.scheduler.identity()
+        """List where agents are, by name."""
+        try:
+            identity = await self.client.scheduler.identity()
+        except (OSError, AttributeError) as error:  # a client that was closed has no scheduler
+            remedy = "start it again: agents join it by themselves"
+            raise PreconditionError("it is gone", where=self.address, remedy=remedy) from error
         return {str(of["name"]): address for address, of in identity["workers"].items()}
 
     async def end_loads(self, names: Sequence[str], fence: str) -> dict[str, str]:
@@ -179,26 +213,60 @@ class Link:
             try:
                 await self.ask(known[name], serving.end_loads, fence)
             except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 told as its reason
-                return explain(error)
+                return await self.explain(error)
             return None
 
         found = zip(names, await asyncio.gather(*map(end, names)), strict=True)
         return {name: because for name, because in found if because is not None}
 
-    async def _describe(self, name: str, address: str) -> AgentFacts:
+    async def _consult(self, name: str, address: str, function: Callable[[], T]) -> T:
         try:
-            facts: AgentFacts = await self.ask(address, serving.describe)
+            return await self.ask(address, function)
         except (Exception, asyncio.CancelledError) as error:
-            problem = f"it does not say what it is: {explain(error)}"
+            problem = f"it does not answer as an agent: {await self.explain(error)}"
             remedy = "start it again, with this version of Stithy"
             raise PreconditionError(problem, where=f"agent {name}", remedy=remedy) from error
-        return facts
+
+    async def explain(self, error: BaseException) -> str:
+        """Say why an agent was not heard; what is gone may be the scheduler."""
+        if isinstance(error, StithyError):
+            return error.text
+        try:
+            await asyncio.wait_for(self.client.scheduler.identity(n_workers=0), GONE_S)
+        except (Exception, asyncio.CancelledError):  # noqa: BLE001 whatever it is, none answers
+            return f"the scheduler at {self.address} is gone"
+        if isinstance(error, TimeoutError):
+            return f"it did not answer for {ANSWER_S:g} s"
+        if isinstance(error, OSError):
+            return "the scheduler no longer reaches it"
+        name = type(error).__name__  # of Dask, whose texts are for its programmers
+        known = {
+            "KilledWorker": "its process ended",
+            "FutureCancelledError": "the scheduler was gone for a while",
+        }
+        return known.get(name, f"Dask has lost it ({name})")
 
     async def ask(self, address: str, function: Callable[..., T], *arguments: Any) -> T:
         """Ask one agent, beside its task. Raises TimeoutError, or what Dask raises."""
         asked = self.client.run(function, *arguments, workers=[address])
         answers: Mapping[str, T] = await asyncio.wait_for(asked, ANSWER_S)
         return answers[address]
+
+    async def test(self, names: Sequence[str]) -> list[AgentTest]:
+        """Test each as a run does, whatever the others are; without names all of them."""
+        tests = []
+        for name in names or sorted(await self.list_addresses()):
+            clocks: dict[str, ClockOffset] = {}
+            error = None
+            try:
+                members = await self.find([name])
+                refuse_unfit(members[0])
+                clocks = await self.measure_clocks(members)
+                refuse_far_clocks(clocks)
+            except PreconditionError as refusal:
+                error = refusal
+            tests.append(AgentTest(name, clocks.get(name), error))
+        return tests
 
     async def measure_clocks(self, members: Sequence[Member]) -> dict[str, ClockOffset]:
         """One agent after the other: they would delay each other's answers."""
@@ -207,7 +275,7 @@ class Link:
             samples: list[ClockSample] = []
             while len(samples) < CLOCK_SAMPLES_MAX:
                 asked_s = self.clock.now_s()
-                read_s = await self.ask(member.address, serving.read_clock)
+                read_s = await self._consult(member.name, member.address, serving.read_clock)
                 samples.append(ClockSample(asked_s, read_s, self.clock.now_s()))
                 offset = found[member.name] = estimate_offset(samples)
                 if offset.uncertainty_s <= CLOCK_WITHIN_S:
@@ -218,22 +286,11 @@ class Link:
                     await asyncio.sleep(CLOCK_PAUSE_S)
         return found
 
-    async def remove(self, name: str) -> None:
-        """Ask it to leave."""
-        (member,) = await self.find([name])
-        await self.ask(member.address, serving.leave)
-
-
-def explain(error: BaseException) -> str:
-    """Why an agent was not heard."""
-    if isinstance(error, TimeoutError):
-        return f"it did not answer for {ANSWER_S:g} s"
-    if isinstance(error, StithyError):
-        return error.text
-    if isinstance(error, OSError):
-        return "the scheduler no longer reaches it"
-    name = type(error).__name__  # of Dask, whose texts are for its programmers
-    return "its process ended" if name == "KilledWorker" else f"Dask has lost it ({name})"
+    async def remove(self, names: Sequence[str]) -> None:
+        """Ask agents to leave, all of them or none."""
+        known = await self._locate(names, "leave it out; none was ended")
+        for agent in known.items():
+            await self._consult(*agent, serving.leave)
 
 
 def refuse_far_clocks(offsets: Mapping[str, ClockOffset]) -> None:
@@ -249,7 +306,7 @@ def refuse_far_clocks(offsets: Mapping[str, ClockOffset]) -> None:
     raise PreconditionError(
         f"clocks {'are' if is_far else 'may be'} off: {shown}; at most {1000 * OFFSET_S_MAX:g} ms "
         "are corrected",
-        where="load.agents",
+        where="agents",
         remedy="keep all hosts in step by NTP or PTP (chronyc tracking)"
         if is_far
         else "put agents nearer, or leave their hosts idle: answers take too long to tell",

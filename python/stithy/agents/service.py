@@ -5,8 +5,10 @@ import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+from stithy.agents.link import connect
 from stithy.agents.serving import describe, is_leaving, make_folder, remove_abandoned
 from stithy.agents.site import SchedulerSite, use_settings
+from stithy.clock import SystemClock
 from stithy.errors import InfrastructureError, PreconditionError, give_reason
 
 RETRY_S = 2.0
@@ -36,7 +38,7 @@ def serve_scheduler(site: SchedulerSite, tell: Tell) -> None:
     try:
         _run_until_signal(serve)
     except (OSError, RuntimeError, ValueError) as error:
-        problem = f"the scheduler cannot listen there: {give_reason(error)}"
+        problem = f"the scheduler cannot listen there: {give_reason(error.__cause__ or error)}"
         remedy = "name an address of this host with a free port"
         raise InfrastructureError(problem, where=site.address, remedy=remedy) from error
 
@@ -55,19 +57,13 @@ def serve_agent(site: SchedulerSite, name: str, tell: Tell) -> None:
 
     async def serve() -> None:
         remove_abandoned()
-        waiting = False
+        told = None
         while True:
-            if not waiting:
+            if told is None:
                 tell(f"agent {name} looks for the scheduler at {site.address}")
-            try:
-                await _join(site, name, tell)
-                waiting = False
-            except ValueError:  # what Dask raises where it is refused
-                if not waiting:
-                    tell(f"the scheduler has another agent {name}: waiting until that is gone")
-                waiting = True
-            except (OSError, RuntimeError):
-                waiting = True
+            if (because := await join(site, name, tell)) not in (None, told):
+                tell(f"agent {name} waits, and tries again: {because}")
+            told = because
             if is_leaving():
                 return tell(f"agent {name} was removed")
             await asyncio.sleep(RETRY_S)
@@ -75,8 +71,21 @@ def serve_agent(site: SchedulerSite, name: str, tell: Tell) -> None:
     _run_until_signal(serve)
 
 
-async def _join(site: SchedulerSite, name: str, tell: Tell) -> None:
-    """Work for a scheduler until it is gone, or the agent is to leave."""
+async def join(site: SchedulerSite, name: str, tell: Tell) -> str | None:
+    """Work for a scheduler until it is gone, or the agent is to leave; says why it is kept out."""
+    try:
+        async with connect(site, SystemClock()):  # Dask does not say why a worker is kept out
+            pass
+        await _work(site, name, tell)
+    except PreconditionError as error:
+        return error.text
+    except (OSError, RuntimeError) as error:
+        has_other = isinstance(error.__cause__, ValueError)  # what Dask raises for a name
+        return f"the scheduler has {'another' if has_other else 'not taken in'} agent {name}"
+    return None
+
+
+async def _work(site: SchedulerSite, name: str, tell: Tell) -> None:
     from distributed import Worker
     from distributed.utils import get_ip
 

@@ -46,6 +46,7 @@ class AgentFacts:
     """What an agent says of itself; two with the same `boot_id` are on one machine.
 
     `hammer` None: its host has no hammer, because of `missing`. `folder`: where its files lie.
+    `files`: device and inode of /tmp, which a container has of its own.
     """
 
     version: str
@@ -53,7 +54,9 @@ class AgentFacts:
     missing: str | None
     host: str
     boot_id: str
+    files: tuple[int, int]
     cpus: int
+    threads: int
     clock: str | None
     now_s: float
     folder: Path
@@ -148,7 +151,7 @@ def remove_abandoned() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def describe() -> AgentFacts:
+def describe(dask_worker: Any = None) -> AgentFacts:
     """Say what this agent is."""
     hammer = missing = None
     try:
@@ -157,13 +160,16 @@ def describe() -> AgentFacts:
     except StithyError as error:
         missing = error.text
     source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    shared = Path("/tmp").stat()
     return AgentFacts(
         version=stithy.__version__,
         hammer=hammer,
         missing=missing,
         host=platform.node(),
         boot_id=read_text(Path("/proc/sys/kernel/random/boot_id")).strip(),
+        files=(shared.st_dev, shared.st_ino),
         cpus=len(os.sched_getaffinity(0)),
+        threads=dask_worker.state.nthreads if dask_worker else 1,
         clock=read_text(source).strip() or None,
         now_s=read_clock(),
         folder=Path(tempfile.gettempdir()),

@@ -79,7 +79,7 @@ def find_site(text: str | None, tls: Path | None) -> SchedulerSite:
         remedy = f"give HOST:PORT, such as {DEFAULT}"
         raise UserError(f"{text!r} is not the address of a scheduler", where=text, remedy=remedy)
     if tls is not None:
-        read_closed_text(tls, "make one as docs/how-to/use-many-hosts.md says")
+        _refuse_unusable(tls)
     scheme = scheme or ("tls" if tls else "tcp")
     if scheme == "tcp" and not _is_loopback(host.strip("[]")):
         raise UserError(
@@ -89,6 +89,23 @@ def find_site(text: str | None, tls: Path | None) -> SchedulerSite:
         )
     require_dask()
     return SchedulerSite(f"{scheme}://{rest}", tls)
+
+
+def _refuse_unusable(tls: Path) -> None:
+    import ssl
+
+    remedy = (
+        "make one as docs/how-to/use-many-hosts.md says: cat agents.crt agents.key > agents.pem"
+    )
+    text = read_closed_text(tls, remedy, "key file")
+    try:
+        ssl.create_default_context(cafile=tls).load_cert_chain(tls, password="")
+    except ssl.SSLError as error:
+        lacks = [what for what in ("CERTIFICATE", "PRIVATE KEY") if f"{what}-----" not in text]
+        problem = (
+            f"there is no {lacks[0].lower()} in it" if lacks else "its key does not open or fit"
+        )
+        raise UserError(problem, where=str(tls), remedy=remedy) from error
 
 
 def require_dask() -> None:
@@ -115,6 +132,7 @@ def use_settings() -> Iterator[None]:
 
     import dask.config
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # Dask gave each a level of its own
     with dask.config.set(SETTINGS):
         yield

@@ -23,7 +23,6 @@ from stithy.agents.link import (
     Link,
     Member,
     estimate_offset,
-    explain,
     refuse_far_clocks,
     refuse_unfit,
 )
@@ -214,7 +213,7 @@ class _AgentTask:
             if self.ledger is not None and self.ledger.exists():
                 await asyncio.to_thread(deque, read_batches(self.ledger), 0)  # all are whole
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 told as its reason
-            answer = AgentAnswer(because=explain(error))
+            answer = AgentAnswer(because=await self._link.explain(error))
             with contextlib.suppress(Exception):  # it may be gone with its scheduler
                 await client.cancel([future], force=True)
         part = AgentPart(self.member.name, self._offset_s, answer)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from stithy.agents.link import Member
+    from stithy.agents.serving import AgentFacts
     from stithy.plan.steps import Plan
 
 
@@ -54,17 +55,18 @@ def find_agents(study: Study, *, scheduler: str | None, tls: Path | None) -> Age
     agents = Agents(find_site(scheduler, tls), names)
     members = agents.find()
     if not study.by_url:
-        refuse_distant(members, serving.describe().boot_id)
+        refuse_distant(members, serving.describe())
     refuse_far_clocks(agents.measure_clocks(members))
     return agents
 
 
-def refuse_distant(members: "Sequence[Member]", here: str) -> None:
-    """Raise PreconditionError for agents on other machines than the one booted as `here`."""
-    if away := [of.name for of in members if of.facts.boot_id != here]:
+def refuse_distant(members: "Sequence[Member]", here: "AgentFacts") -> None:
+    """Raise PreconditionError for agents on other machines, or with other files, than `here`."""
+    seen = {of.name: (of.facts.boot_id, of.facts.files) for of in members}
+    if away := [name for name, of in seen.items() if of != (here.boot_id, here.files)]:
         raise PreconditionError(
-            f"{', '.join(away)} cannot reach the databases that Stithy starts: these listen on "
-            "this machine alone",
+            f"{', '.join(away)} cannot reach the databases that Stithy starts: these have a socket "
+            "in /tmp of this machine, and no other machine or container sees it",
             where="load.agents",
             remedy="give candidates a url, or name agents of this machine",
         )

@@ -20,18 +20,20 @@ def test_an_agent_is_of_this_version_and_has_the_hammer() -> None:
     for changed, because in (
         (replace(FACTS, version="0.0.9"), "of Stithy 0.0.9"),
         (replace(FACTS, missing="no hammer"), "no hammer"),
+        (replace(FACTS, threads=2), "it has 2 threads"),
     ):
         with pytest.raises(PreconditionError, match=because):
             refuse_unfit(Member("a", "tcp://a:1", changed))
 
 
 def test_agents_of_other_machines_do_not_reach_servers_of_this_one() -> None:
-    """A network namespace of this machine does, by the socket."""
+    """A network namespace of this machine does, by the socket; a container has its own /tmp."""
     near = Member("near", "tcp://a:1", FACTS)
-    refuse_distant([near], FACTS.boot_id)
+    refuse_distant([near], FACTS)
     far = Member("far", "tcp://b:1", replace(FACTS, boot_id="another"))
-    with pytest.raises(PreconditionError, match="far cannot reach the databases"):
-        refuse_distant([near, far], FACTS.boot_id)
+    boxed = Member("boxed", "tcp://c:1", replace(FACTS, files=(1, 2)))
+    with pytest.raises(PreconditionError, match="far, boxed cannot reach the databases"):
+        refuse_distant([near, far, boxed], FACTS)
 
 
 def test_a_scheduler_is_for_a_study_with_agents() -> None:

@@ -22,9 +22,8 @@ def remove(*names: str, scheduler: Scheduler = None, tls: Tls = None) -> None:
 
     if not names:
         raise UserError("no agent is named", where="arguments", remedy="name agents")
-    agents = Agents(find_site(scheduler, tls), ())
+    Agents(find_site(scheduler, tls), names).remove()
     for name in names:
-        agents.remove(name)
         say(f"agent {name} ends")
 
 

@@ -1,0 +1,69 @@
+"""What a person is told of agents and schedulers that do not do as they should."""
+
+import asyncio
+import gc
+import socket
+import threading
+from dataclasses import replace
+
+import pytest
+from distributed import Scheduler, Worker
+
+from fakes.agents import FakeLink
+from stithy.agents import serving
+from stithy.agents.coordinator import Agents
+from stithy.agents.service import LOOPBACK, join, serve_scheduler
+from stithy.agents.site import SchedulerSite, use_settings
+from stithy.errors import InfrastructureError, PreconditionError
+
+FACTS = replace(serving.describe(), missing=None)
+
+
+def test_each_agent_is_tested_whatever_the_others_are_and_all_are_removed_or_none() -> None:
+    """One that is not fit hides none of the others, and a misspelt name ends nobody."""
+    link = FakeLink({"a": FACTS, "b": replace(FACTS, threads=2), "c": OSError()})
+    tests = asyncio.run(link.test(["a", "b", "c", "q"]))
+    assert [test.name for test in tests if test.clock] == ["a"]
+    problems = [str(test.error) for test in tests if test.error]
+    parts = ("b: it has 2 threads", "c: it does not answer", "not joined: q; there are a, b, c")
+    assert all(part in problem for part, problem in zip(parts, problems, strict=True))
+    with pytest.raises(PreconditionError, match="there:1: not joined: q; there are a, b, c: leave"):
+        asyncio.run(link.remove(["a", "q"]))
+    assert link.ended == []
+    asyncio.run(link.remove(["a"]))
+    assert link.ended == ["a"]
+    link.client.scheduler = None
+    assert asyncio.run(link.explain(OSError())) == "the scheduler at tcp://there:1 is gone"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_listens_there_and_is_no_scheduler_is_said() -> None:
+    """So ends a refused certificate, too. Tornado leaves the socket open that it cannot bind."""
+
+    def hang_up(server: socket.socket) -> None:
+        with server.accept()[0] as connection:
+            connection.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        site = SchedulerSite(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(InfrastructureError, match="there: address already in use"):
+            serve_scheduler(site, print)
+        threading.Thread(target=hang_up, args=(server,)).start()
+        with pytest.raises(PreconditionError, match="wants another certificate, or none"):
+            Agents(site, ()).list_all()
+    gc.collect()
+
+
+def test_an_agent_whose_name_is_taken_says_so() -> None:
+    """It would wait in silence for the end of the other."""
+
+    async def join_beside() -> str | None:
+        how = {"dashboard": False, "dashboard_address": LOOPBACK}
+        async with (
+            Scheduler(host="127.0.0.1", port=0, **how) as scheduler,
+            Worker(scheduler.address, name="a", nthreads=1, **how),
+        ):
+            return await join(SchedulerSite(scheduler.address), "a", print)
+
+    with use_settings():
+        assert asyncio.run(join_beside()) == "the scheduler has another agent a"
