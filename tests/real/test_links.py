@@ -75,3 +75,20 @@ def test_users_come_over_a_network_where_the_study_says_so(stithy: Stithy, place
     link = DriverLink(made.facts["facts"]["tag"], 0.0)
     assert not (INTERFACES / link.interface).exists()
     assert not (NAMESPACES / link.namespace).exists()
+
+
+@pytest.mark.needs_postgresql
+def test_a_killed_run_leaves_a_link_that_clean_removes(stithy: Stithy, place: Path) -> None:
+    """Killed as soon as its journal names the link, or a little after."""
+    study = write_study(
+        place / "study.yaml", {"a": place / "a"}, users=[2], duration="1 s",
+        load={"pace": "", "network": "1 Gbit/s"},
+    )  # fmt: skip
+    out = place / "out"
+    stithy.kill(lambda: entries(out, "creating", kind="link"), "run", study, "--out", out)
+    [made] = entries(out, "creating", kind="link")
+    link = DriverLink(made.facts["facts"]["tag"], 0.0)
+    assert stithy.run("clean").returncode == 0
+    assert not (INTERFACES / link.interface).exists()
+    assert not (NAMESPACES / link.namespace).exists()
+    stithy.assert_nothing_left(out)

@@ -114,6 +114,8 @@ ELSEWHERE = {
     "step-started prepare-backup": "as above",
     "step-started prove-other-engines": "the same work as that of prove-backup, once an engine",
     "step-started measure-idle": "unit/run/test_power.py resumes a run after it",
+    "creating link": "real/test_links.py kills a run after it",
+    "creating agents": "unit/agents/test_window.py resumes a run after it",
     "creating cluster": "e2e/test_ceph.py kills a run after it",
     "creating ceph-fault": "e2e/test_ceph.py kills a run in it",
     "creating rbd-image": "e2e/test_cluster_by_hand.py kills a run after it",
