@@ -22,7 +22,7 @@ from stithy.activities.hammer.report import list_agents
 from stithy.agents import serving, window
 from stithy.agents.link import ClockOffset
 from stithy.agents.window import AgentsDriven, WindowOrder, drive_window, find_returned
-from stithy.analysis.checks.windows import NO_NUMBERS_OF_AGENTS
+from stithy.analysis.checks.windows import NO_NUMBERS
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.report.context import make_context
 from stithy.report.sections.answer import list_cautions
@@ -129,7 +129,7 @@ def test_a_missing_agent_is_named_and_the_window_has_no_numbers(tmp_path: Path) 
     assert counts == [(count, 0), (count, count), (count, 0)]
     (said,) = [text for text in list_cautions(context) if "host-" in text]
     assert f"host-b was missing in {count} of" in said
-    assert NO_NUMBERS_OF_AGENTS in [of.flag for of in context.evidence.windows[0].reasons]
+    assert NO_NUMBERS in [of.flag for of in context.evidence.windows[0].reasons]
 
 
 class _UnfitAgents(FakeAgents):

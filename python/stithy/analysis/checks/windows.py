@@ -1,7 +1,6 @@
 """Has the window numbers, do they agree with each other, and was the state steady?"""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.invariants import Identity
@@ -12,13 +11,9 @@ from stithy.validity import Check, Flag, Reason, Row, make_clause
 NO_NUMBERS = Flag(
     "no numbers",
     "The window has no numbers: {because}.",
-    "Read server.log and hammer.jsonl of this window, then repeat it.",
+    "Read server.log and hammer.jsonl of this window, or with agents ask `stithy agents "
+    "test`. Then repeat it.",
     invalidates=True,
-)
-
-NO_NUMBERS_OF_AGENTS = replace(
-    NO_NUMBERS,
-    advice="See that all agents run (`stithy agents test`), then repeat it (`stithy resume`).",
 )
 
 INCOMPLETE = Flag(
@@ -62,8 +57,7 @@ NOT_STEADY = Flag(
 def find_no_numbers(of: WindowRecord) -> Reason | None:
     """Nothing was measured."""
     because = of.window["missing_because"]
-    flag = NO_NUMBERS_OF_AGENTS if of.window.get("agents") else NO_NUMBERS
-    return Reason(flag, {"because": make_clause(because)}) if because is not None else None
+    return Reason(NO_NUMBERS, {"because": make_clause(because)}) if because is not None else None
 
 
 def find_incomplete(window: Row) -> Reason | None:
