@@ -6,7 +6,6 @@ The agents are called agent-01, agent-02 and so on (`load.agents`), each a proce
 until a run asks it for load. `--scheduler` is added to the command.
 """
 
-import socket
 import subprocess
 import sys
 import time
@@ -14,16 +13,11 @@ from collections.abc import Sequence
 
 from stithy.agents.coordinator import Agents
 from stithy.agents.site import find_site
+from stithy.hosts.links import find_free_port
 
 STITHY = (sys.executable, "-m", "stithy")
 JOIN_S = 300.0
 """Own: each takes two seconds of a CPU to start."""
-
-
-def find_address() -> str:
-    """Find a port of loopback on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return f"127.0.0.1:{free.getsockname()[1]}"
 
 
 def wait_until_joined(address: str, names: Sequence[str]) -> None:
@@ -37,7 +31,8 @@ def wait_until_joined(address: str, names: Sequence[str]) -> None:
 
 def main(count: int, command: Sequence[str]) -> int:
     """Start all, run the command, end all; its exit code."""
-    address, names = find_address(), [f"agent-{number:02}" for number in range(1, count + 1)]
+    address = f"127.0.0.1:{find_free_port('127.0.0.1')}"
+    names = [f"agent-{number:02}" for number in range(1, count + 1)]
     asked = [("agents", "serve", address), *(("agent", address, "--name", name) for name in names)]
     started = []
     try:

@@ -13,6 +13,12 @@ from pathlib import Path
 from stithy.agents.coordinator import Agents
 from stithy.agents.site import SchedulerSite, find_site
 from stithy.clock import SystemClock
+from stithy.hosts.links import (
+    connect_namespace,
+    find_free_subnet,
+    remove_interface,
+    remove_namespace,
+)
 from stithy.hosts.runner import LocalRunner
 from stithy.secrets import Secret
 from stithy.wire.hammer import Hammer
@@ -39,11 +45,6 @@ def wait_until(is_so: Callable[[], bool], limit_s: float, what: str) -> float:
 def ip(*words: str) -> None:
     """Change the network."""
     subprocess.run(["ip", *words], check=True, capture_output=True)
-
-
-def _remove(*words: str) -> None:
-    """Take from the network what may be there."""
-    subprocess.run(["ip", *words], capture_output=True, check=False)
 
 
 def make_certificate(folder: Path) -> Path:
@@ -117,13 +118,6 @@ def _start(*words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(words, stdout=subprocess.DEVNULL)  # errors are to be read
 
 
-def _find_free_network() -> str:
-    """Find three bytes of addresses that nobody has: hosts of a killed run may still be there."""
-    taken = subprocess.run(["ip", "-4", "address"], check=True, capture_output=True, text=True)
-    networks = (f"10.213.{number}" for number in range(7, 256))
-    return next(network for network in networks if f" {network}." not in taken.stdout)
-
-
 @contextmanager
 def _end_undisturbed(stack: ExitStack) -> Iterator[None]:
     """Hear no signal from the end of this on until the stack is done: it would leave a half."""
@@ -140,23 +134,19 @@ def _end_undisturbed(stack: ExitStack) -> Iterator[None]:
 @contextmanager
 def raise_hosts(folder: Path, count: int) -> Iterator[AgentHosts]:
     """Inside, hosts `h1`, `h2`, … are there, each with an agent that has joined a scheduler."""
-    prefix, network = f"sa{os.getpid() % 100_000}", _find_free_network()
+    prefix, network = f"sa{os.getpid() % 100_000}", find_free_subnet()
     bridge, names = f"{prefix}b", tuple(f"h{number + 1}" for number in range(count))
     site = find_site(f"{network}.1:8786", make_certificate(folder))
     with ExitStack() as stack, _end_undisturbed(stack):
-        stack.callback(_remove, "link", "delete", bridge)  # before it is there: a signal may come
+        stack.callback(remove_interface, bridge)  # before it is there: a signal may come
         ip("link", "add", bridge, "type", "bridge")
         ip("address", "add", f"{network}.1/24", "dev", bridge)
         ip("link", "set", bridge, "up")
         for number, name in enumerate(names):
-            space, link = f"{prefix}{name}", f"{prefix}{name}"
-            stack.callback(_remove, "netns", "delete", space)
-            ip("netns", "add", space)
-            ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", space)
-            ip("link", "set", link, "master", bridge, "up")
-            ip("-n", space, "link", "set", "lo", "up")
-            ip("-n", space, "address", "add", f"{network}.{number + 10}/24", "dev", "eth0")
-            ip("-n", space, "link", "set", "eth0", "up")
+            link = f"{prefix}{name}"  # and its namespace
+            stack.callback(remove_namespace, link)
+            connect_namespace(link, link, f"{network}.{number + 10}", None)
+            ip("link", "set", link, "master", bridge)
         scheduler = _start(
             sys.executable, "-m", "stithy", "agents", "serve", site.address, "--tls", str(site.tls)
         )

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from stithy.engines.postgresql.engine import find_installation
 from stithy.engines.postgresql.url import parse_url
 from stithy.errors import StithyError
 from stithy.hosts.host import LocalHost
+from stithy.hosts.links import find_free_port
 from stithy.hosts.processes import end
 from stithy.hosts.runner import Command, LocalRunner, Running
 from stithy.secrets import Secret
@@ -66,8 +66,7 @@ def offer(certificate: Path | None = None) -> Iterator[Offer]:
     host = LocalHost()
     with servers.server_place() as place:
         servers.engine().initialise(place / "data", place)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = find_free_port("127.0.0.1")
         program = find_installation(host).programs / "postgres"
         words = [str(program), "-D", str(place / "data"), "-k", str(place), "-p", str(port)]
         words += ["-c", "listen_addresses=127.0.0.1", "-c", "max_wal_size=64MB"]
