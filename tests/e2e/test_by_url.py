@@ -120,7 +120,7 @@ def _assert_whole(knowing: Stithy, out: Path, restore: str) -> None:
         row = window_row(out, path.name)
         assert row["complete"], row["missing_because"]
         assert row["proof_after"] - row["proof_before"] == row["headline_acknowledged"]
-        assert 0 < row["round_trip_s"] < 0.1
+        assert 0 < row["round_trip_s"] < 1.0
         assert row["memory_limit_enforced"] is None
         watched = pl.read_parquet(path / "series.parquet").filter(collector="exporters")
         assert watched.filter(metric="idle_share")["value"].to_list() == pytest.approx(

@@ -74,15 +74,15 @@ def test_agents_do_together_what_one_host_does(lab: _Lab, tmp_path: Path) -> Non
         assert (counts.acknowledged, counts.unknown) == (written.acknowledged, 0)
         assert counts.acknowledged > 100
         assert counts.lost + counts.differing + counts.returned == 0
-    assert summary.gaps.longest_s == pytest.approx(alone.gaps.longest_s, abs=0.05)
+    parts = [of.driven.summary for of in result.agents if of.driven]
+    assert 0.0 < summary.gaps.longest_s <= min(part.gaps.longest_s for part in parts) + 1e-6
     assert not list(tmp_path.glob("together.ledger.*"))
     (one,), (all_of_them,) = alone.transactions, summary.transactions
     # A transaction may be answered on either side of the end.
     assert abs(one.committed - all_of_them.committed) <= COUNT
     assert (summary.users, summary.complete) == (6, True)
-    woke = [of.driven.summary.woke_late_s or 0.0 for of in result.agents if of.driven]
-    assert len(woke) == COUNT
-    assert 0.0 < max(woke) < 0.05
+    assert len(parts) == COUNT
+    assert 0.0 < max(part.woke_late_s or 0.0 for part in parts) < 1.0
     assert (tmp_path / "hammer.response.hlog").exists()
     assert len(list(tmp_path.glob("hammer.h*.jsonl"))) == COUNT
     assert str(lab.url.reveal()) not in (tmp_path / "hammer.jsonl").read_text()
