@@ -7,14 +7,13 @@ A limit that is not searched for, `p95 of new-order ≤ 1 s`, is the same limit.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 
 from stithy.metrics import PERCENTILES, Quantity
 from stithy.units import SECONDS_BY_UNIT, parse_duration
 
-FINELY_BELOW = 20
-"""Below so many users a bracket closes to one user, above to about a twentieth."""
+WIDTH_PERCENT = 5
+"""How wide a bracket is when its search ends, in percent of its lower end; at least one user."""
 
 
 @dataclass(frozen=True)
@@ -77,20 +76,21 @@ class Search:
     """A search for the most users within a limit, from `users_least` to `users_most`.
 
     `listed` are the levels within these that are measured in any case: the search begins with what
-    their windows tell.
+    their windows tell. It ends at a bracket of `width_percent`.
     """
 
     limit: ResponseTarget
     users_least: int
     users_most: int
     listed: tuple[int, ...] = ()
+    width_percent: int = WIDTH_PERCENT
 
     @property
     def levels_most(self) -> int:
         """The most levels that are tried besides those listed, for each candidate."""
         known = sorted(self.listed)
-        lowest = [1 + _count_halvings(self.users_least, known[0])] if known else []
-        between = [_count_halvings(low, high) for low, high in pairwise(known)]
+        lowest = [1 + self._count_halvings(self.users_least, known[0])] if known else []
+        between = [self._count_halvings(low, high) for low, high in pairwise(known)]
         return max([*lowest, *between, *self._double_levels(known[-1] if known else None)])
 
     def _double_levels(self, obeys: int | None) -> Iterator[int]:
@@ -98,27 +98,20 @@ class Search:
         yield tried
         while level < self.users_most:
             level, below, tried = min(2 * level, self.users_most), level, tried + 1
-            yield tried + _count_halvings(below, level)
+            yield tried + self._count_halvings(below, level)
 
+    def find_resolution(self, users: int) -> int:
+        """How near a bracket's upper end is to its lower one when nothing more is tried."""
+        return max(1, round(users * self.width_percent / 100))
 
-def find_resolution(users: int) -> int:
-    """How near a bracket's upper end is to its lower one, `users`, when nothing more is tried.
+    def choose_next_tried(self, low: int, high: int) -> int | None:
+        """The level between one that obeys and one that does not; None where they are near."""
+        return None if high - low <= self.find_resolution(low) else (low + high) // 2
 
-    1 below 20 users, then about 5 %.
-    """
-    return max(1, round(users / FINELY_BELOW))
-
-
-def choose_next_tried(low: int, high: int) -> int | None:
-    """The level between one that obeys and one that does not; None where they are near enough."""
-    return None if high - low <= find_resolution(low) else (low + high) // 2
-
-
-@cache
-def _count_halvings(low: int, high: int) -> int:
-    if (middle := choose_next_tried(low, high)) is None:
-        return 0
-    return 1 + max(_count_halvings(low, middle), _count_halvings(middle, high))
+    def _count_halvings(self, low: int, high: int) -> int:
+        if (middle := self.choose_next_tried(low, high)) is None:
+            return 0
+        return 1 + max(self._count_halvings(low, middle), self._count_halvings(middle, high))
 
 
 def list_levels_within(levels: Sequence[int], least: int, most: int) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from stithy.analysis.capacity import (
     find_bracket,
     find_capacity,
 )
-from stithy.search import Search, find_resolution
+from stithy.search import Search
 from support.searched import LIMIT, SEARCH, evidence, one_more, window
 
 
@@ -25,7 +25,7 @@ def searches(draw: st.DrawFn) -> Search:
     least = draw(st.integers(1, 2000))
     most = draw(st.integers(least + 1, 50_000))
     listed = draw(st.lists(st.integers(least, most), max_size=4, unique=True))
-    return Search(LIMIT, least, most, tuple(listed))
+    return Search(LIMIT, least, most, tuple(listed), draw(st.integers(1, 100)))
 
 
 def ended(search: Search, said: Callable[[int], bool | None]) -> tuple[list[Trial], int]:
@@ -52,7 +52,7 @@ def test_the_truth_of_a_monotone_storage_is_bracketed_as_finely_as_promised(
     assert (found.high is None) == (serves >= search.users_most)
     assert found.split == found.again == ()
     if found.high is not None and found.low is not None:
-        assert serves < found.high.level <= low + find_resolution(low)
+        assert serves < found.high.level <= low + search.find_resolution(low)
     assert all(end is None or end.is_sure for end in (found.low, found.high))
     assert len({trial.level for trial in trials} - {*search.listed}) <= search.levels_most
     assert windows <= search.levels_most + 2

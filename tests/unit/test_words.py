@@ -24,8 +24,6 @@ from stithy.results.tables import TRANSACTIONS, WINDOW
 from stithy.search import (
     ResponseTarget,
     Search,
-    choose_next_tried,
-    find_resolution,
     list_levels_within,
 )
 from stithy.study.problems import StudyError, StudyProblem
@@ -81,8 +79,13 @@ def test_a_target_is_met_at_its_limit_and_written_as_in_a_study() -> None:
 
 def test_a_search_closes_to_one_user_and_above_twenty_to_about_a_twentieth() -> None:
     """Levels are counted before they are tried; listed ones within its ends save others."""
-    assert [find_resolution(users) for users in (1, 19, 29, 31, 100, 1000)] == [1, 1, 1, 2, 5, 50]
-    assert [choose_next_tried(*ends) for ends in ((32, 64), (34, 36), (1, 2))] == [48, None, None]
+    search, wide = Search(TARGET, 1, 256), Search(TARGET, 1, 256, width_percent=10)
+    levels = (1, 19, 29, 31, 100, 1000)
+    assert [search.find_resolution(users) for users in levels] == [1, 1, 1, 2, 5, 50]
+    assert [wide.find_resolution(users) for users in levels] == [1, 2, 3, 3, 10, 100]
+    ends = ((32, 64), (34, 36), (1, 2))
+    assert [search.choose_next_tried(*of) for of in ends] == [48, None, None]
+    assert (search.levels_most, wide.levels_most) == (14, 13)
     assert list_levels_within((1, 2, 8, 9), 2, 8) == (2, 8)
     for least, most, listed, levels in (
         (1, 256, (), 14), (100, 150, (), 2 + 4), (1, 64, (1, 2, 4, 8, 16, 32, 64), 4),

@@ -248,7 +248,8 @@ def _find_engine(manifest: Manifest | None, point: Point) -> Declaration:
 def _make_search(facts: SearchFacts | None) -> Search | None:
     if facts is None:
         return None
-    return Search(_make_target(facts), facts.users_least, facts.users_most, facts.listed)
+    least, most, width = facts.users_least, facts.users_most, facts.width_percent
+    return Search(_make_target(facts), least, most, facts.listed, width)
 
 
 def _make_target(facts: LimitFacts) -> ResponseTarget:

@@ -17,8 +17,6 @@ from stithy.point import Point
 from stithy.search import (
     ResponseTarget,
     Search,
-    choose_next_tried,
-    find_resolution,
     list_levels_within,
 )
 
@@ -162,7 +160,7 @@ def _choose_untried(found: Bracket, trials: Sequence[Trial], search: Search) -> 
         # What was listed may begin above the search.
         return None if search.users_least in tried else search.users_least
     if found.wall is not None:
-        return choose_next_tried(found.low.level, found.wall.level)
+        return search.choose_next_tried(found.low.level, found.wall.level)
     more = min(2 * found.low.level, search.users_most)
     return more if more > found.low.level else None
 
@@ -256,7 +254,7 @@ def find_capacity(evidence: Evidence) -> CapacityFinding | None:
     if evidence.search is None:
         return None
     of = tuple(bracket_candidate(evidence, name, evidence.search) for name in evidence.candidates)
-    return CapacityFinding(evidence.search, of, _find_most(of))
+    return CapacityFinding(evidence.search, of, _find_most(of, evidence.search))
 
 
 def list_trials(evidence: Evidence, candidate: str, search: Search) -> tuple[Trial, ...]:
@@ -333,12 +331,14 @@ def _explain_end(evidence: Evidence, name: str, found: Bracket, search: Search) 
     return f'no window is valid ("{flag.value}")'
 
 
-def _find_most(of: Sequence[Capacity]) -> str | None:
-    ahead = (one for one in of if all(_is_above(one, other) for other in of if other is not one))
+def _find_most(of: Sequence[Capacity], search: Search) -> str | None:
+    ahead = (
+        one for one in of if all(_is_above(one, other, search) for other in of if other is not one)
+    )
     return next((one.candidate for one in ahead if len(of) > 1), None)
 
 
-def _is_above(upper: Capacity, lower: Capacity) -> bool:
+def _is_above(upper: Capacity, lower: Capacity, search: Search) -> bool:
     """Whether one bracket lies above another by at least as much as the wider of them is wide.
 
     Not to overlap is too little: of equal candidates brackets often do not, because noise decides
@@ -346,16 +346,17 @@ def _is_above(upper: Capacity, lower: Capacity) -> bool:
     """
     if upper.low is None or lower.high is None:
         return False
-    return upper.low.level - lower.high.level >= max(_measure_width(upper), _measure_width(lower))
+    widest = max(_measure_width(one, search) for one in (upper, lower))
+    return upper.low.level - lower.high.level >= widest
 
 
-def _measure_width(capacity: Capacity) -> int:
+def _measure_width(capacity: Capacity, search: Search) -> int:
     """How wide a bracket is; where it has one end, as wide as it would have been at best."""
     low, high = capacity.low, capacity.high
     if low and high:
         return high.level - low.level
     end = low or high
-    return find_resolution(end.level) if end else 0
+    return search.find_resolution(end.level) if end else 0
 
 
 @dataclass(frozen=True)

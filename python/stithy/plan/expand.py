@@ -12,7 +12,7 @@ from stithy.plan.scenario import DatabaseScene, Scene, find_scenario, sum_inside
 from stithy.plan.steps import Dataset, Plan, Step, WindowPlan, write_question
 from stithy.point import Point
 from stithy.restores.method import get_restore
-from stithy.search import Search
+from stithy.search import WIDTH_PERCENT, Search
 from stithy.storage.provider import ROLES, Role, SetAside
 from stithy.study.candidates import Candidate, RoleSources
 from stithy.study.engines import ENGINE
@@ -221,7 +221,12 @@ def nullify_study(study: Study) -> Study:
         )
     load = study.given_load
     if load is not None:
-        kept = {"find": None, "find_within": None, "limit": load.response_limit}
+        kept = {
+            "find": None,
+            "find_within": None,
+            "find_width": WIDTH_PERCENT,
+            "limit": load.response_limit,
+        }
         load = load.model_copy(update=kept)
     name, candidate = next(iter(study.candidates.items()))
     primary = study.primary.model_copy(update={"candidates": None})

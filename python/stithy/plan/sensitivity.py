@@ -21,7 +21,7 @@ from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.model import Study
 from stithy.study.vary import place_values
 
-DROPPED = ("find", "find_within")
+DROPPED = ("find", "find_within", "find_width")
 OPTION = "--sensitivity"
 OWN_PROFILE = "leave it out, or repeat the study with a varied drive profile of your own"
 

@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.point import Point, PointText
 from stithy.pricing.keys import Pricing
+from stithy.search import WIDTH_PERCENT
 from stithy.study.engines import ENGINE
 from stithy.study.load_values import Levels
 from stithy.thresholds import MeasuredSide, Threshold
@@ -336,13 +337,15 @@ class LimitFacts(_Facts):
 class SearchFacts(LimitFacts):
     """A search for the most users within a limit: a percentile of a transaction type's responses.
 
-    From `users_least` to `users_most`; it began with the levels `listed`. `alone`: there were no
-    other levels, and which candidate serves more was the question.
+    From `users_least` to `users_most`; it began with the levels `listed`, and ends at a bracket of
+    `width_percent`. `alone`: there were no other levels, and which candidate serves more was the
+    question.
     """
 
     users_least: int
     users_most: int
     listed: tuple[int, ...] = ()
+    width_percent: int = WIDTH_PERCENT
     alone: bool = False
 
 

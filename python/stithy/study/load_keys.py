@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from stithy.search import ResponseTarget, Search, list_levels_within
+from stithy.search import WIDTH_PERCENT, ResponseTarget, Search, list_levels_within
 from stithy.study.load_values import (
     EXAMPLE,
     LIMIT_EXAMPLE,
@@ -61,6 +61,7 @@ LEVELS_KEY = "load.users"
 NOT_VARIED = {
     "find": "a search is made at every point of `vary`",
     "find_within": "a search is made at every point of `vary`, within the same bounds",
+    "find_width": "a search is made at every point of `vary`, equally finely",
     "limit": "a response-time target is drawn, and changes no number",
     "ramp_up": "windows of different kinds cannot be compared: run a second study",
     "duration": "windows of different lengths cannot be compared: run a second study",
@@ -97,7 +98,7 @@ _SEARCHED = object()
 NOBODY = object()
 """Stands for the level of a study without users: none at work."""
 
-SAME = ("users", "find", "find_within", "limit")
+SAME = ("users", "find", "find_within", "find_width", "limit")
 """Fields that a null study has otherwise than its file."""
 
 
@@ -179,6 +180,15 @@ class Load(Levels, BaseModel):
         },
         description="The lowest and the highest level of the search; it begins at the lowest.",
         examples=[[1, 500]],
+    )
+    find_width: Annotated[Percent, limit_quantity(1, 100, lambda share: f"{share:.0f}%")] = Field(
+        default=WIDTH_PERCENT,
+        json_schema_extra={"default": f"{WIDTH_PERCENT}%"},
+        description=(
+            "How far apart the two levels are between which the search ends, as a share of the "
+            "lower one, and at least one user. A wider bracket takes fewer windows."
+        ),
+        examples=["10%"],
     )
     limit: LimitValue = Field(
         default=None,
@@ -374,10 +384,13 @@ class Load(Levels, BaseModel):
         if asked is not None and (self.is_idle or asked.users > self.users_max):
             right = f"at most {self.users_max:,}, the most of any level"
             yield Violation("too many users", right, asked.users, ("precondition", "users"))
+        right = f"add `find: {EXAMPLE}`, or leave it out"
         if self.find is None and self.find_within is not None:
-            right = f"add `find: {EXAMPLE}`, or leave it out"
             ends = list(self.find_within)
             yield Violation("bounds of a search, but no search", right, ends, ("find_within",))
+        if self.find is None and self.find_width != WIDTH_PERCENT:
+            width = f"{self.find_width}%"
+            yield Violation("width of a search, but no search", right, width, ("find_width",))
         if not self.users and self.find is not None and self.repeat is not None:
             right = "leave it out, or add `users`: a search measures each end of its bracket twice"
             yield Violation("blocks at each level, but no levels", right, self.repeat, ("repeat",))
@@ -442,7 +455,8 @@ class Load(Levels, BaseModel):
         least, most = self._searched
         if self.find_within is None and users_max is not None:
             most = min(most, users_max)
-        return Search(self.find, least, most, list_levels_within(self.users, least, most))
+        listed = list_levels_within(self.users, least, most)
+        return Search(self.find, least, most, listed, self.find_width)
 
     def asked(self, find_most: int | None = None) -> LoadOptions:
         """What rules over several keys are about; `find_most` is where a search ends."""

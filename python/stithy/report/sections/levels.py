@@ -41,17 +41,18 @@ from stithy.units import format_list
 
 METHOD = (
     "The search doubles the users until a window misses the target. Then it halves the gap between "
-    "the last two levels, until the bracket is one user wide, or above 20 users about 5 %. It "
-    "measures both ends of the bracket a second time. A level meets the target if all its valid "
-    "windows do; invalid windows do not count. A search gives no verdict and no interval. It "
+    "the last two levels, until the bracket is one user wide, or about {width} % of its lower "
+    "end. It measures both ends of the bracket a second time. A level meets the target if all its "
+    "valid windows do; invalid windows do not count. A search gives no verdict and no interval. It "
     "names a candidate that serves more only if the distance between the brackets is at least the "
     "width of the wider one."
 )
 
 
 def _set_search(page: Page) -> Iterator[Block]:
-    if target := describe_asked(page.context):
-        yield from set_paragraph(target, METHOD)
+    search = page.context.evidence.search
+    if search is not None and (target := describe_asked(page.context)):
+        yield from set_paragraph(target, METHOD.format(width=search.width_percent))
         yield from set_grid(page.tables["search"], even_empty=True)
 
 

@@ -142,8 +142,8 @@ def find_misfits(given: During | None, load: Load) -> Iterator[Violation]:
 
 
 _OF_USERS = frozenset({
-    USERS.name, "find", "find_within", "limit", "connections", "pace", "rate_per_s", "arrivals",
-    "touch_percent", "ramp_up_s", "duration_s", "isolation", "ledger", "error_limit",
+    USERS.name, "find", "find_within", "find_width", "limit", "connections", "pace", "rate_per_s",
+    "arrivals", "touch_percent", "ramp_up_s", "duration_s", "isolation", "ledger", "error_limit",
 })  # fmt: skip
 
 
