@@ -56,7 +56,7 @@ papers: setup papers-users papers-agents papers-hci papers-block ## run studies/
 papers-users: setup ## those of users on a database, in about an hour and three quarters; print published ratios beside those found here
 	@$(call RUN_PAPERS,$(USERS))
 
-papers-agents: setup ## those with users of 29 agents, each a process of this machine, in about 8 minutes; print the same
+papers-agents: setup ## those with users of 29 agents, each a process of this machine, in about 9 minutes; print the same
 	@out=runs/papers-$$(date -u +%Y%m%dT%H%M%SZ); mkdir -p $$out; \
 	$(PYTHON) tools/with_agents.py 29 .venv/bin/stithy run studies/papers/ramp-agents.yaml --out $$out/ramp-agents || echo "it ended with $$?"; \
 	$(PYTHON) tools/papers.py $$out ramp-agents.yaml
