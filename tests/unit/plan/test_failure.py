@@ -191,8 +191,8 @@ def test_nothing_is_lost_before_all_osds_say_so(
         clock.sleep_s(1.0)
         return Status(next(answers), 32, is_marked=False)
 
-    monkeypatch.setattr("stithy.cluster.daemons.read_status", answer)
-    monkeypatch.setattr("stithy.cluster.image.cut_image_off", cut_off)
+    monkeypatch.setattr("stithy.scenarios.failure.faults.cluster.read_status", answer)
+    monkeypatch.setattr("stithy.scenarios.failure.faults.cluster.cut_image_off", cut_off)
     monkeypatch.setattr("stithy.scenarios.failure.faults.cluster.find_cluster", lambda _: (0, 0))
     session = SimpleNamespace(clock=clock, stop=stop)
     target: Any = SimpleNamespace(context=SimpleNamespace(session=session))
@@ -355,8 +355,8 @@ def test_a_check_that_fails_says_nothing_of_the_database(monkeypatch: pytest.Mon
     read = study("faults: [drive-gone]", one=MIRROR, two=MIRROR)
     stop = SimpleNamespace(check=lambda: None)
     context: Any = SimpleNamespace(
-        file=SimpleNamespace(study=read), volumes=SimpleNamespace(lost={}),
-        session=SimpleNamespace(clock=FakeClock(), stop=stop),
+        file=SimpleNamespace(study=read), session=SimpleNamespace(clock=FakeClock(), stop=stop),
+        volumes=SimpleNamespace(lost={}, of=lambda _: SimpleNamespace(clusters=())),
     )  # fmt: skip
     window: Any = SimpleNamespace(point=read.points[1], candidate="one")
     activity = FaultActivity("drive-gone", context, window)
@@ -366,7 +366,8 @@ def test_a_check_that_fails_says_nothing_of_the_database(monkeypatch: pytest.Mon
     monkeypatch.setattr("stithy.scenarios.failure.service.check_files", fails)
     with activity.ready():
         pass
-    damaged = activity._count_damage()
+    values = activity._list_values(plugins(FaultKind)["drive-gone"])
+    [damaged] = [value for value in values if value.metric == "fault.damaged"]
     assert damaged.value is None
     assert "no answer" in (damaged.missing_because or "")
     [outcome] = [span.outcome for span in activity.spans() if span.name == "check"]

@@ -38,7 +38,6 @@ def test_scans_at_fixed_times_are_spans_so_that_their_pauses_are_known() -> None
     scan: Any = NeighbourAnalyticScan.__new__(NeighbourAnalyticScan)
     good, bad = NeighbourCycle(0, 5.0, 6.0), NeighbourCycle(0, 5.0, 6.0, failed_because="gone")
     for every_s, spans in ((10.0, [good, bad]), (0.0, [bad])):
-        scan.spec = SimpleNamespace(every_s=every_s)
-        made = [each for one in (good, bad) for each in scan._spans_of(1, one)]
-        assert [each.outcome for each in made] == ["failed" if one is bad else "done"
-                                                   for one in spans]  # fmt: skip
+        scan.spec, scan.cycles = SimpleNamespace(every_s=every_s), [good, bad]
+        expected = ["failed" if one is bad else "done" for one in spans]
+        assert [each.outcome for each in scan.spans()] == expected

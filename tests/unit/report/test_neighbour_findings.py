@@ -12,15 +12,15 @@ from stithy.analysis.effect import (
     estimate_paired_ratio,
     make_unknown_effect,
 )
+from stithy.metrics import P95, P99, TPM
 from stithy.point import Point
 from stithy.scenarios.noisy_neighbour.disturbance import Disturbance
 from stithy.scenarios.noisy_neighbour.plan import LIMIT, NEIGHBOUR, VOLUME
-from stithy.scenarios.noisy_neighbour.report.findings import P95, P99, TPM, write_findings
+from stithy.scenarios.noisy_neighbour.report.findings import write_findings
 
 FEW = make_unknown_effect("it needs 10,000 answers")
-SMALL, LARGE = (
-    estimate_paired_ratio([1.0] * 4, [by, by * 1.01, by, by * 1.02]) for by in (1.2, 3.0)
-)
+SMALL, LARGE = (estimate_paired_ratio([1.0] * 4, [by, by * 1.01, by, by * 1.02])
+                for by in (1.2, 3.0))  # fmt: skip
 KEPT_ALL = estimate_paired_difference([0.95] * 4, [0.94, 0.96, 0.95, 0.97])
 LOST_ALL = estimate_paired_difference([1.0] * 4, [0.0] * 4)
 

@@ -87,27 +87,22 @@ class BackupActivity(BasicActivity):
         from_s = began_s + window.ramp_up_s
         self._until_s = None if self._spec.is_idle else from_s + window.duration_s
         stop.asked.wait(max(0.0, from_s - clock.now_s()))
-        while not self._is_over(clock.now_s()):
+        while len(self._cycles) < self._spec.cycles_most:
+            is_in_vain = self._spec.cycles is None and is_hopeless(self._cycles)
+            if is_in_vain or (self._until_s is not None and clock.now_s() >= self._until_s):
+                break
             stop.check()
             self._cycles.append(self._taken())
             if self._spec.is_idle:
                 self._restore(check=len(self._cycles) == self._spec.cycles_most)
         self.times = Times(began_s, from_s, clock.now_s(), complete=True)
 
-    def _is_over(self, now_s: float) -> bool:
-        """Whether the users are done, or as many are made as may be; nor does what fails go on."""
-        if self._spec.cycles is None and is_hopeless(self._cycles):
-            return True
-        are_done = self._until_s is not None and now_s >= self._until_s
-        return are_done or len(self._cycles) >= self._spec.cycles_most
-
     def _taken(self) -> Cycle:
         """A cycle; what fails before its program begins is its failure, too."""
         began_s = self.context.session.clock.now_s()
-        servers = self.context.servers
         self._promised_bytes = measure_length(self._directory)
         try:
-            instance = servers.get_live(self.window.candidate)
+            instance = self.context.servers.get_live(self.window.candidate)
             with convert_machine_failures("backup"):
                 return self._backups.take(instance, self._log)
         except Interrupted:
@@ -184,21 +179,18 @@ class BackupActivity(BasicActivity):
                 of, ratio = f"{NAME} {number}", each.source_bytes / each.size_bytes
                 yield WindowValue("backup.cycle_bytes", float(each.size_bytes), of)
                 yield WindowValue("backup.cycle_ratio", ratio, of)
-        covered = self._measure_covered()
-        missing = "nobody works" if covered is None else None
-        yield WindowValue("backup.covered_share", covered, missing_because=missing)
+        if self._until_s is None:
+            yield WindowValue("backup.covered_share", None, missing_because="nobody works")
+        else:
+            inside = (min(cycle.to_s, self._until_s) - cycle.from_s for cycle in self._cycles)
+            covered = min(1.0, sum(inside) / self.window.duration_s)
+            yield WindowValue("backup.covered_share", covered)
         # Also of those that failed: they may have come that far.
         yield WindowValue("backup.commits", float(self._backups.commits * len(self._cycles)))
         restores = [restore for restore in self._restores if restore.failed_because is None]
         yield _average("backup.restore_s", [each.duration_s for each in restores], NOT_RESTORED)
         rates = [each.source_bytes / each.duration_s for each in restores]
         yield _average("backup.restore_bytes_per_s", rates, NOT_RESTORED)
-
-    def _measure_covered(self) -> float | None:
-        if self._until_s is None:
-            return None
-        inside = (min(cycle.to_s, self._until_s) - cycle.from_s for cycle in self._cycles)
-        return min(1.0, sum(inside) / self.window.duration_s)
 
     def spans(self) -> Iterator[Span]:
         """One for each backup, and one for each restore, in their order."""

@@ -1,6 +1,6 @@
 """What backups cost users, and how long they take, by candidate and setting."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -127,43 +127,27 @@ def list_points(evidence: Evidence) -> list[Point]:
 
 def list_settings(analysis: Analysis) -> tuple[Setting, ...]:
     """Each candidate at each point with backups."""
-    evidence = analysis.evidence
-    backed_up = _keep_backed_up(evidence)
-    every = [
-        Setting(
-            evidence, backed_up, name, point, _find_changes(analysis, backed_up, name, point), P95
-        )
-        for point in list_points(evidence)
-        for name in evidence.candidates
-        if evidence.at(name, point)
-    ]
-    tails = {load: _choose_tail([each for each in every if each.load == load])
-             for load in {each.load for each in every}}  # fmt: skip
-    return tuple(replace(each, tail_of=tails[each.load]) for each in every)
-
-
-def _find_changes(
-    analysis: Analysis, backed_up: Evidence, name: str, point: Point
-) -> Mapping[Quantity, Paired]:
-    off = has_no_backup(point, analysis.evidence.points)
-    return {
-        each: compare_with_alone(backed_up, name, point, off, each, analysis.times)
-        for each in (THROUGHPUT, P95, P99)
-    }
-
-
-def _keep_backed_up(evidence: Evidence) -> Evidence:
+    evidence, settings = analysis.evidence, []
     kept = (window for window in evidence.windows
             if window.point.values.get(BACKUP) != ON
             or evidence.value_of(window, DURATION).number is not None)  # fmt: skip
-    return replace(evidence, windows=tuple(kept))
-
-
-def _choose_tail(settings: Sequence[Setting]) -> Quantity:
-    """The 99th percentile; the 95th where a window has it alone, for too few values."""
-    known = [setting for setting in settings if setting.tail.pairs]
-    as_often = (each.changes[P99].effect.pairs == each.tail.pairs for each in known)
-    return P99 if known and all(as_often) else P95
+    backed_up = replace(evidence, windows=tuple(kept))
+    for point in list_points(evidence):
+        off = has_no_backup(point, evidence.points)
+        for name in evidence.candidates:
+            if evidence.at(name, point):
+                changes = {
+                    each: compare_with_alone(backed_up, name, point, off, each, analysis.times)
+                    for each in (THROUGHPUT, P95, P99)
+                }
+                settings.append(Setting(evidence, backed_up, name, point, changes, P95))
+    tails = {}
+    for load in {each.load for each in settings}:
+        # The 99th percentile; the 95th where a window has it alone, for too few values.
+        known = [each for each in settings if each.load == load and each.tail.pairs]
+        as_often = (each.changes[P99].effect.pairs == each.tail.pairs for each in known)
+        tails[load] = P99 if known and all(as_often) else P95
+    return tuple(replace(each, tail_of=tails[each.load]) for each in settings)
 
 
 def read_limit_share(analysis: Analysis) -> float:
@@ -203,24 +187,20 @@ class Maxima:
 
 def list_maxima(analysis: Analysis) -> tuple[Maxima, ...]:
     """The measured maxima, by level."""
-    evidence = analysis.evidence
-    found = []
-    for point in evidence.points:
+    maxima = []
+    for point in analysis.evidence.points:
         if point.values.get(RATE) == MAXIMUM:
-            windows = {name: _find_first(evidence, name, point) for name in evidence.candidates}
-            known = {name: window for name, window in windows.items() if window is not None}
+            known = {}
+            for name in analysis.evidence.candidates:
+                windows = [window for window in analysis.evidence.at(name, point)
+                           if window.block == 0 and window.value("tpm") is not None]  # fmt: skip
+                if windows:  # rates were taken of it, valid or not: of a second attempt if any
+                    known[name] = max(windows, key=lambda window: window.attempt)
             rates = {name: (each.value("tpm") or 0.0) / 60 for name, each in known.items()}
             doubted = tuple(name for name, each in known.items() if not each.valid)
             if rates:
-                found.append(Maxima(point, rates, doubted))
-    return tuple(found)
-
-
-def _find_first(evidence: Evidence, candidate: str, point: Point) -> Window | None:
-    """The window that the rates were taken from, valid or not: of a second attempt if any."""
-    windows = sorted(evidence.at(candidate, point), key=lambda each: -each.attempt)
-    known = (window for window in windows if window.measured and window.block == 0)
-    return next((each for each in known if each.value("tpm") is not None), None)
+                maxima.append(Maxima(point, rates, doubted))
+    return tuple(maxima)
 
 
 class BackupLosses(Losses):

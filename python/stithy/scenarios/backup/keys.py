@@ -202,26 +202,20 @@ def _find_known(
 
 NAME = "backup"
 
-
 SETTINGS = f"scenario.{NAME}."
 """Before the keys of the scenario that are factors."""
-
 
 BACKUP = "backup"
 """The factor: whether the database is backed up during a window."""
 
-
 RATE = "rate"
 """The factor of shares of a maximum."""
-
 
 MAXIMUM = "max"
 """Its value where the maximum is measured."""
 
-
 LIMIT_PERCENT = 20.0
 """Source: CockroachDB's goal for backups, p99 + 20 % at 80 % load."""
-
 
 CYCLES_MOST = 1000
 

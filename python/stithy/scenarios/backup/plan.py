@@ -46,18 +46,14 @@ from stithy.study.sections import get_workload
 ALIKE = frozenset({BACKUP, RATE})
 """What is compared with each other, and so has the same blocks; as what `vary` lists has."""
 
-
 LIMIT_SHARE, SHARES_OF = "limit_share", "shares_of"
 """Names of its facts."""
-
 
 BYTES_PER_S, BYTES_PER_S_MIN = 100 * 2**20, 10 * 2**20
 """How fast a backup is made or restored: likely, and at least."""
 
-
 PREPARE_S, PREPARE_S_MAX = 4.0, 30.0
 """An empty repository, and the start and stop of a server."""
-
 
 WORK = 2
 """A backup and a restore, each as large as the database."""
@@ -93,27 +89,8 @@ def list_proven(study: Study) -> list[tuple[str, BackupOptions]]:
     return list(found.values())
 
 
-def _sum_room_bytes(study: Study, held: int) -> int:
-    spec, engine = find_spec(study), study.database.engine
-    log = cost.estimate_logged_bytes(study, get_workload(study.workload.name))
-    method = get_engine(engine).get_backup(spec.method)
-    return method.count_room_bytes(held, log, spec.options, spec.cycles_most)
-
-
-def _keeps(study: Study) -> bool:
-    """Whether any method of the engine that the study has here keeps a repository."""
-    engine = get_engine(study.database.engine)
-    names = study.vary.get(f"{SETTINGS}method", (find_spec(study).method,))
-    return any(engine.get_backup(str(name)).keeps_repository for name in names)
-
-
 def _is_by_url(study: Study) -> bool:
     return any(find_url(candidate) for candidate in study.candidates.values())
-
-
-def _order_by_maximum(point: Point) -> float:
-    """Shares are of the maximum, so that is known before any of them."""
-    return float(point.values.get(RATE) != MAXIMUM)
 
 
 def _plan_proof(name: str, study: Study, scene: DatabaseScene, engines: int = 1) -> Step:
@@ -123,49 +100,12 @@ def _plan_proof(name: str, study: Study, scene: DatabaseScene, engines: int = 1)
     return Step(make_step_id("prove-backup", name), "prove-backup", name, cost_of_it, at_end=True)
 
 
-def _list_activities(study: Study, point: Point) -> tuple[str, ...]:
-    if point.values[BACKUP] == OFF:
-        return ("hammer",)
-    return ("backup",) if find_spec(study).is_idle else ("hammer", "backup")
-
-
-def _set_share(study: Study, window: WindowPlan, rate: str) -> WindowPlan:
-    during = during_of(find_spec(study).during, study.load)
-    assert during is not None  # the factor is there because of it
-    first = study.combinations[0]
-    names = (window.candidate,) if during.of == "own" else tuple(study.candidates)
-    return replace(
-        window,
-        rate_share=find_share(rate),
-        maximum_of=names,
-        maximum_at=str(find_maximum(window.point, first)),
-    )
-
-
-def _plan_preparation(window: WindowPlan, scene: DatabaseScene) -> Step:
-    name, size = window.candidate, scene.largest.data_bytes
-    taken = Cost(
-        PREPARE_S + size / BYTES_PER_S, PREPARE_S_MAX + size / BYTES_PER_S_MIN,
-        scene.held, scene.memory(name),
-    )  # fmt: skip
-    return Step(make_step_id("prepare-backup", window.id), "prepare-backup", name, taken, window)
-
-
-def _drop_users(study: Study, usually: Cost) -> Cost:
-    users_s = study.load.ramp_up_s + study.load.duration_s
-    return replace(
-        usually, time_s=usually.time_s - users_s, time_s_max=usually.time_s_max - users_s
-    )
-
-
 def _lengthen(usually: Cost, scene: DatabaseScene, times: int = 1) -> Cost:
     size = times * WORK * scene.largest.data_bytes
     return Cost(
-        usually.time_s + size / BYTES_PER_S,
-        usually.time_s_max + size / BYTES_PER_S_MIN,
-        usually.space_bytes,
-        usually.memory_bytes + max(scene.memory_bytes.values()),
-    )
+        usually.time_s + size / BYTES_PER_S, usually.time_s_max + size / BYTES_PER_S_MIN,
+        usually.space_bytes, usually.memory_bytes + max(scene.memory_bytes.values()),
+    )  # fmt: skip
 
 
 class BackupScenario(LoadScenario):
@@ -210,9 +150,14 @@ class BackupScenario(LoadScenario):
 
         Without a source of their own the backups lie with the data.
         """
+        rooms = []
+        for variant in study.variants:
+            spec = find_spec(variant)
+            method = get_engine(variant.database.engine).get_backup(spec.method)
+            log = cost.estimate_logged_bytes(variant, get_workload(variant.workload.name))
+            rooms.append(method.count_room_bytes(held, log, spec.options, spec.cycles_most))
         restored = held if find_spec(study).verify else 0
-        room = max(_sum_room_bytes(variant, held) for variant in study.variants)
-        return {"data": room + restored, "backup": room - held}
+        return {"data": max(rooms) + restored, "backup": max(rooms) - held}
 
     def explain_refusal(self, study: Study, method: RestoreMethod) -> str | None:
         """A backup of all files would hold what the server keeps, too."""
@@ -236,14 +181,10 @@ class BackupScenario(LoadScenario):
         yield from scenario.plan_provisions(study, scene)
         yield from load_database(study, scene)
         yield from scenario.plan_windows(
-            study,
-            scene,
-            self.plan_windows,
-            self.plan_around,
-            in_rounds=True,
-            first=_order_by_maximum,
-            alike=ALIKE,
-        )
+            study, scene, self.plan_windows, self.plan_around, in_rounds=True, alike=ALIKE,
+            # Shares are of the maximum, so that is known before any of them.
+            first=lambda point: float(point.values.get(RATE) != MAXIMUM),
+        )  # fmt: skip
         if find_spec(study).verify:
             yield from (_plan_proof(name, study, scene) for name in study.candidates)
         yield from check_at_end(study, scene)
@@ -258,30 +199,48 @@ class BackupScenario(LoadScenario):
         self, study: Study, block: Block, *, tried: bool = False
     ) -> Iterator[WindowPlan]:
         """The windows of a block, which have backups where their point says so."""
-        rate = block.point.values.get(RATE)
+        rate, spec = block.point.values.get(RATE), find_spec(study)
         if rate == MAXIMUM and block.index:
             return  # once is enough: all rates are shares of one number
+        activities = ("backup",) if spec.is_idle else ("hammer", "backup")
+        if block.point.values[BACKUP] == OFF:
+            activities = ("hammer",)
+        during = during_of(spec.during, study.load)
         for window in super().plan_windows(study, block, tried=tried):
-            paced = _set_share(study, window, str(rate)) if rate not in (None, MAXIMUM) else window
-            ramp_up_s = 0.0 if find_spec(study).is_idle else window.ramp_up_s
-            activities = _list_activities(study, block.point)
-            yield replace(paced, activities=activities, ramp_up_s=ramp_up_s)
+            if rate not in (None, MAXIMUM):
+                assert during is not None  # the factor is there because of it
+                own = (window.candidate,) if during.of == "own" else tuple(study.candidates)
+                at = str(find_maximum(window.point, study.combinations[0]))
+                share = find_share(str(rate))
+                window = replace(window, rate_share=share, maximum_of=own, maximum_at=at)
+            ramp_up_s = 0.0 if spec.is_idle else window.ramp_up_s
+            yield replace(window, activities=activities, ramp_up_s=ramp_up_s)
 
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
         """As around each window of a load; backups may last longer than the users work."""
         assert isinstance(scene, DatabaseScene)  # as in `steps`
         optional, spec = scenario.may_be_spared(scene, window, ALIKE), find_spec(study)
+        name, size = window.candidate, scene.largest.data_bytes
+        here = study.at(window.point)
+        engine = get_engine(here.database.engine)
+        methods = here.vary.get(f"{SETTINGS}method", (find_spec(here).method,))
+        is_kept = any(engine.get_backup(str(method)).keeps_repository for method in methods)
         for step in super().plan_around(study, scene, window):
-            if step.kind == "window" and _keeps(study.at(window.point)):
-                yield replace(_plan_preparation(window, scene), if_undecided=optional)
-            longer = step.kind == "window" and window.point.values[BACKUP] == ON
-            times = spec.cycles_most if spec.is_idle else 1
-            usually = _drop_users(study, step.cost) if longer and spec.is_idle else step.cost
-            yield replace(
-                step,
-                if_undecided=optional,
-                cost=_lengthen(usually, scene, times) if longer else usually,
-            )
+            if step.kind == "window" and is_kept:
+                taken = Cost(
+                    PREPARE_S + size / BYTES_PER_S, PREPARE_S_MAX + size / BYTES_PER_S_MIN,
+                    scene.held, scene.memory(name),
+                )  # fmt: skip
+                step_id = make_step_id("prepare-backup", window.id)
+                yield Step(step_id, "prepare-backup", name, taken, window, if_undecided=optional)
+            whole = step.cost
+            if step.kind == "window" and window.point.values[BACKUP] == ON:
+                if spec.is_idle:  # nobody works, for any time
+                    users_s = study.load.ramp_up_s + study.load.duration_s
+                    time_s, time_s_max = whole.time_s - users_s, whole.time_s_max - users_s
+                    whole = replace(whole, time_s=time_s, time_s_max=time_s_max)
+                whole = _lengthen(whole, scene, spec.cycles_most if spec.is_idle else 1)
+            yield replace(step, if_undecided=optional, cost=whole)
 
 
 PLUGINS = (BackupScenario(),)

@@ -9,7 +9,6 @@ one, and where the study keeps a commit ledger, that of the candidate's last win
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 
 from stithy.activities.backup.by_server import ServerBackups
@@ -99,18 +98,12 @@ def _prove_methods(context: Context, candidate: str, stem: str, *, is_left: bool
         method = get_engine(engine).get_backup(name)
         backups = make_backups(context, candidate, method, options)
         label = f"{name} ({options.kind}, compression {options.compression})"
-        with _name_method(label):
+        try:
             said.append((f"{label}: " if len(several) > 1 else "") + _prove(backups, log, is_left))
+        except (InfrastructureError, InvalidMeasurement) as error:
+            where = f"{error.where}, {label}"
+            raise type(error)(error.problem, where=where, remedy=error.remedy) from error
     return "; ".join(said)
-
-
-@contextmanager
-def _name_method(label: str) -> Iterator[None]:
-    try:
-        yield
-    except (InfrastructureError, InvalidMeasurement) as error:
-        where = f"{error.where}, {label}"
-        raise type(error)(error.problem, where=where, remedy=error.remedy) from error
 
 
 def _prove(backups: Backups, log: Path, is_left: bool) -> str:
@@ -122,11 +115,14 @@ def _prove(backups: Backups, log: Path, is_left: bool) -> str:
         if taken.failed_because:
             raise backups.make_failure(f"the backup failed: {taken.failed_because}")
         with backups.restored(log) as (cycle, restored):
+            because = str(cycle.failed_because)
+            if restored is None and is_of_the_machine(because):
+                # A volume that ran full, or a program that was killed, says nothing of the backup.
+                raise backups.make_failure(f"a backup could not be restored: {because}")
             if restored is None:
-                raise _build_failure(backups, str(cycle.failed_because))
+                raise _build_inequality(candidate, f"it cannot be restored: {because}")
             _compare(candidate, before, _sum_up(candidate, restored))
-            _check_conditions(context, candidate, restored)
-            compared = _compare_ledger(context, candidate, restored) if is_left else ""
+            compared = _check(context, candidate, restored, is_left=is_left)
     backups.remove()
     return (
         f"{len(before)} tables are equal after backup and restore{compared}, restored in "
@@ -156,30 +152,23 @@ def _compare(candidate: str, before: Mapping[str, str], after: dict[str, str]) -
         )
 
 
-def _check_conditions(context: Context, candidate: str, restored: Endpoint) -> None:
-    output = context.session.directory.check_output(candidate, "restored")
+def _check(context: Context, candidate: str, restored: Endpoint, *, is_left: bool) -> str:
+    """Check conditions, and the ledger of the window that left it; say if that was compared."""
     choice = make_choice(context.study_of(context.volumes.held[candidate]))
-    hammer = context.hammer(restored.url)
-    checked = context.verify_conditions(hammer, choice, output, quick=False)
+    hammer, output = context.hammer(restored.url), context.session.directory.check_output
+    checked = context.verify_conditions(hammer, choice, output(candidate, "restored"), quick=False)
     if checked and checked.broken:
         broken = ", ".join(map(str, checked.broken))
         raise _build_inequality(candidate, f"conditions {broken} do not hold in what was restored")
-
-
-def _compare_ledger(context: Context, candidate: str, restored: Endpoint) -> str:
     began: dict[float, WindowDirectory] = {}
-    for directory in _list_windows(context, candidate):
+    for directory in _list_windows(context, candidate) if is_left else ():
         for row in read_rows(directory.table("window"), WINDOW):
             began[row["started_at_s"] or 0.0] = directory
     last = began[max(began)] if began else None
     if last is None or not last.ledger.exists():
         return ""
-    output = context.session.directory.check_output(candidate, "restored-ledger")
-    choice = make_choice(context.study_of(context.volumes.held[candidate]))
-    found = context.hammer(restored.url).verify_ledger(
-        choice, last.ledger, watch=ProgressWatch(raw_output=output)
-    )
-    if not found.summary.holds:
+    watch = ProgressWatch(raw_output=output(candidate, "restored-ledger"))
+    if not hammer.verify_ledger(choice, last.ledger, watch=watch).summary.holds:
         raise _build_inequality(candidate, LOST)
     return ", nothing acknowledged is missing"
 
@@ -198,10 +187,3 @@ def _build_inequality(candidate: str, because: str) -> InvalidMeasurement:
         where=f"candidate {candidate}",
         remedy="do not trust this method on this storage; read the logs beside the checks",
     )
-
-
-def _build_failure(backups: Backups, because: str) -> StithyError:
-    """A volume that ran full, or a program that was killed, says nothing of the backup."""
-    if is_of_the_machine(because):
-        return backups.make_failure(f"a backup could not be restored: {because}")
-    return _build_inequality(backups.candidate, f"it cannot be restored: {because}")

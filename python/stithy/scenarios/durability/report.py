@@ -12,9 +12,6 @@ from stithy.report.blocks import (
     FigureKind,
     SectionKind,
     set_bullets,
-    set_figures,
-    set_grid,
-    set_paragraph,
 )
 from stithy.report.context import Context
 from stithy.report.drawing.plots import Bars, Duration, read_durations, write_durations_title
@@ -150,12 +147,8 @@ def _make_row(context: Context, tally: Tally) -> dict[str, Any]:
 def set_durability(page: Page) -> Iterator[Block]:
     """Set the section of a run that has cut power."""
     tallies = list_tallies(page.context.evidence)
-    if not tallies:
-        return
-    yield from set_bullets([*describe_tallies(tallies), *describe_controls(tallies)], "")
-    yield from set_figures(page.find_drawn(NAME))
-    yield from set_grid(page.tables[NAME])
-    yield from set_paragraph(NOTE, page.context.footer + ".", style="note")
+    said = set_bullets([*describe_tallies(tallies), *describe_controls(tallies)], "")
+    return page.set_usual(NAME, NOTE, page.context.footer + ".", above=said)
 
 
 def _plot_recovery(context: Context) -> Iterator[Bars | Absent]:

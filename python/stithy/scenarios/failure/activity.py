@@ -121,12 +121,17 @@ class FaultActivity(TimedActivity):
         self.times = Times(began_s, from_s, clock.now_s(), complete=True)
 
     def _break_and_heal(self, fault: FaultKind, heal_s: float) -> None:
-        clock = self.context.session.clock
-        self._at.struck_s = clock.now_s()
-        fault.inject(self._target, self._keys)
+        clock, at, target = self.context.session.clock, self._at, self._target
+        at.struck_s = clock.now_s()
+        fault.inject(target, self._keys)
+
+        def look() -> None:
+            if at.detected_s is None and fault.is_noticeable(target) and fault.is_detected(target):
+                at.detected_s = clock.now_s()
+
         with ThreadPoolExecutor() as pool:
-            moved = pool.submit(fault.fail_over, self._target, self._keys)
-            self.wait_until(heal_s, self._look)
+            moved = pool.submit(fault.fail_over, target, self._keys)
+            self.wait_until(heal_s, look)
             moved.result()
         self._heal()
         self._lost = fault.find_loss(self._target, self._keys)
@@ -149,13 +154,6 @@ class FaultActivity(TimedActivity):
         self._at.healing_s = clock.now_s()
         self._fault.heal(self._target, self._keys)
         self._at.healed_s = clock.now_s()
-
-    def _look(self) -> None:
-        fault = self._fault
-        if fault is None or self._at.detected_s is not None:
-            return
-        if fault.is_noticeable(self._target) and fault.is_detected(self._target):
-            self._at.detected_s = self.context.session.clock.now_s()
 
     def _check_files(self) -> None:
         from stithy.scenarios.failure.service import check_files
@@ -184,28 +182,27 @@ class FaultActivity(TimedActivity):
             return []
         end_s = times.measure_from_s + self.window.duration_s
         edges = (times.measure_from_s, at.struck_s, at.healed_s, at.whole_s, end_s)
-        return list_phases(edges, None if self._fault is None else self._read_gap())
-
-    def _read_gap(self) -> tuple[float, float] | None:
         output = self.context.session.directory.window(self.window.id).hammer_output
-        last = output.read_bytes().splitlines()[-1:] if output.exists() else []
+        last = output.read_bytes().splitlines()[-1:] if self._fault and output.exists() else []
         summary = parse_message(last[0]) if last else None
-        if not isinstance(summary, RunSummary):
-            return None
-        return summary.gaps.longest_from_s, summary.gaps.longest_s
+        gaps = summary.gaps if isinstance(summary, RunSummary) else None
+        return list_phases(edges, (gaps.longest_from_s, gaps.longest_s) if gaps else None)
 
     def values(self) -> Iterator[WindowValue]:
         """Times of the fault, and throughput and response time of each phase."""
         if not self._leads:
             return
-        yield from self._list_phase_values()
+        results = self.sum_phases(self._phases) if self.logged else {}
+        for name in PHASES:
+            lasted_s = sum(of.to_s - of.from_s for of in self._phases if of.name == name) or None
+            missing = NO_PHASE if lasted_s is None else None
+            yield WindowValue("fault.phase_s", lasted_s, name, missing_because=missing)
+        yield from self.list_phase_values(ACTIVITY, PHASES, results, PERCENTILES_OF_PHASES)
         if self._fault is None:
             for name in TIMES:
                 yield WindowValue(name, None, missing_because=NOT_THERE)
             return
-        yield self._get_promise(self._fault)
-        yield self._count_damage()
-        yield from self._list_times(self._fault)
+        yield from self._list_values(self._fault)
         end_s = 0.0
         if self.times is not None and self._at.healed_s is not None:
             end_s = self.times.measure_from_s + self.window.duration_s
@@ -214,28 +211,15 @@ class FaultActivity(TimedActivity):
             "fault.recovery_s", before.get("baseline"), self._at.healed_s or 0.0, end_s
         )
 
-    def _list_phase_values(self) -> Iterator[WindowValue]:
-        results = self.sum_phases(self._phases) if self.logged else {}
-        for name in PHASES:
-            lasted_s = sum(of.to_s - of.from_s for of in self._phases if of.name == name) or None
-            missing = NO_PHASE if lasted_s is None else None
-            yield WindowValue("fault.phase_s", lasted_s, name, missing_because=missing)
-        yield from self.list_phase_values(ACTIVITY, PHASES, results, PERCENTILES_OF_PHASES)
-
-    def _get_promise(self, fault: FaultKind) -> WindowValue:
-        if self._at.struck_s is None:
-            return WindowValue("fault.promised", None, missing_because=NOT_REACHED)
-        study = self.context.file.study.at(self.window.point)
-        promised = fault.is_promised(study, self.window.candidate, self._keys)
-        return WindowValue("fault.promised", float(promised))
-
-    def _count_damage(self) -> WindowValue:
-        if self._damage is None:
-            return WindowValue("fault.damaged", None, missing_because=self._unchecked or UNCHECKED)
-        return WindowValue("fault.damaged", float(bool(self._damage)))
-
-    def _list_times(self, fault: FaultKind) -> Iterator[WindowValue]:
-        at = self._at
+    def _list_values(self, fault: FaultKind) -> Iterator[WindowValue]:
+        at, study = self._at, self.context.file.study.at(self.window.point)
+        promised, damaged = None, None if self._damage is None else float(bool(self._damage))
+        if at.struck_s is not None:
+            promised = float(fault.is_promised(study, self.window.candidate, self._keys))
+        unchecked = self._unchecked or UNCHECKED if damaged is None else None
+        unreached = NOT_REACHED if promised is None else None
+        yield WindowValue("fault.promised", promised, missing_because=unreached)
+        yield WindowValue("fault.damaged", damaged, missing_because=unchecked)
         whole_s = at.whole_s if self._rebuilt else None
         for name, from_s, to_s, because in (
             ("fault.detect_s", at.struck_s, at.detected_s,

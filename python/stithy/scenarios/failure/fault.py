@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 NONE = "none"
 """The level without a fault."""
 
-
 DAY_S = 86_400.0
 Moment = Annotated[ShownSeconds, limit_quantity(0, DAY_S, format_duration)]
 

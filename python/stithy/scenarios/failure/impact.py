@@ -90,6 +90,17 @@ class PhasePair:
             return [result.per_minute for result in self.results]
         return [of.times.percentile_s(percent) if of.times else None for of in self.results]
 
+    def divide(self, quantity: Quantity, needed: int) -> Value:
+        """Compute the ratio to the window without; `needed`: values that either must have."""
+        fewest = min(result.count for result in self.results)
+        if fewest < needed:
+            return Value(None, explain_too_few(quantity, needed, fewest))
+        one, other = self.read(quantity)
+        if one is None or other is None:
+            return Value(None, NO_SECOND)
+        none = Value(None, "it is 0 in a window, so there is no ratio")
+        return Value(other / one) if one else none
+
 
 def pair_phases(
     analysis: Analysis, candidate: str, point: Point, alone: Point
@@ -115,7 +126,7 @@ def compare_phase(pairs: Sequence[PhasePair], quantity: Quantity) -> Paired:
     """
     percent = quantity.known.percent
     needed = 0 if percent is None else count_values_needed(percent)
-    values = {pair.windows[1].id: _divide(pair, quantity, needed) for pair in pairs}
+    values = {pair.windows[1].id: pair.divide(quantity, needed) for pair in pairs}
     blocks = tuple(pair.windows[1].block for pair in pairs)
     bounds = [pair.bound(quantity) for pair in pairs]
     if percent is None or all(value.number is not None for value in values.values()):
@@ -133,16 +144,6 @@ def compare_phase(pairs: Sequence[PhasePair], quantity: Quantity) -> Paired:
         return Paired(ratio, blocks, values, pooled=True)
     why = next(value.missing_because for value in values.values() if value.number is None)
     return Paired(make_unknown_effect(why or NO_SECOND), (), values)
-
-
-def _divide(pair: PhasePair, quantity: Quantity, needed: int) -> Value:
-    fewest = min(result.count for result in pair.results)
-    if fewest < needed:
-        return Value(None, explain_too_few(quantity, needed, fewest))
-    one, other = pair.read(quantity)
-    if one is None or other is None:
-        return Value(None, NO_SECOND)
-    return Value(other / one) if one else Value(None, "it is 0 in a window, so there is no ratio")
 
 
 def count_lost_work(analysis: Analysis, candidate: str, point: Point, alone: Point) -> Paired:

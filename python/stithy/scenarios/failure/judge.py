@@ -48,7 +48,8 @@ def explain_unchecked(values: Mapping[tuple[str, str], Row]) -> str | None:
     return None if because == UNCHECKED else because
 
 
-def _find_unreadable(of: WindowRecord) -> Reason | None:
+def find_destroyed(of: WindowRecord) -> Reason | None:
+    """Find that nobody could read the database once the fault had struck."""
     if of.values.get(PROMISED, {}).get("value") is None:
         return None
     return find_unreadable(of, "fault", unchecked=explain_unchecked(of.values) is not None)
@@ -121,7 +122,7 @@ class LossRuling(Ruling):
 FAILURE_CHECKS = WindowChecks(
     "failure", 92,
     (
-        Check(("values", "load"), _find_unreadable, always=True),
+        Check(("values", "load"), find_destroyed, always=True),
         Check(("values",), find_damage, always=True),
     ),
     weigh_loss,

@@ -47,14 +47,12 @@ def read_faults(value: Any) -> Faults:
     given = dict.fromkeys(value) if isinstance(value, list | tuple) else value
     if not isinstance(given, Mapping) or not given:
         raise make_rule_error("not faults", "a list of names, or names with their options")
-    levels = {_join_parts(name): keys for name, keys in given.items()}
+    levels = {}
+    for name, keys in given.items():
+        levels[JOINT.join(part.strip() for part in str(name).split(JOINT))] = keys
     if len(levels) < len(value):
         raise make_rule_error("a fault given twice", "keep one of them")
     return {name: _read_options(name, keys) for name, keys in levels.items()}
-
-
-def _join_parts(name: Any) -> str:
-    return JOINT.join(part.strip() for part in str(name).split(JOINT))
 
 
 def _read_options(name: str, keys: Any) -> FaultKeys:
@@ -107,17 +105,13 @@ def _write_options(keys: FaultKeys) -> dict[str, Any]:
 
 
 def _list_faults() -> str:
-    return "; ".join(
-        f"`{name}`: {fault.text}{_list_options(fault)}"
-        for name, fault in plugins(FaultKind).items()
-    )
-
-
-def _list_options(fault: FaultKind) -> str:
-    own = {name: of for name, of in fault.keys.model_fields.items()
-           if name not in FaultKeys.model_fields}  # fmt: skip
-    options = [field.alias or name for name, field in own.items()]
-    return f" (options: {', '.join(f'`{name}`' for name in options)})" if options else ""
+    texts = []
+    for name, fault in plugins(FaultKind).items():
+        own = [f"`{field.alias or key}`" for key, field in fault.keys.model_fields.items()
+               if key not in FaultKeys.model_fields]  # fmt: skip
+        options = f" (options: {', '.join(own)})" if own else ""
+        texts.append(f"`{name}`: {fault.text}{options}")
+    return "; ".join(texts)
 
 
 class RandomFaults(BaseModel):
@@ -220,7 +214,9 @@ class FailureSpec(ScenarioKeys):
         keys = self.get_levels().get(level, FaultKeys())
         at_s = (keys.at_s, self.at_s, duration_s * AT_SHARE)
         lasts_s = (keys.for_s, self.heal_s, duration_s * HEAL_SHARE)
-        return _choose_first(at_s), _choose_first(lasts_s)
+        first, lasting = (next(time_s for time_s in times if time_s is not None)
+                          for times in (at_s, lasts_s))  # fmt: skip
+        return first, lasting
 
     def has_shares(self, load: Load) -> bool:
         """Whether transactions arrive at a share of a maximum that the study measures first."""
@@ -252,10 +248,6 @@ class FailureSpec(ScenarioKeys):
             yield Violation("a failure without a ledger shows no loss",
                             "leave it out, and have the run's directory on other storage",
                             None, ("ledger",))  # fmt: skip
-
-
-def _choose_first(values: Sequence[float | None]) -> float:
-    return next(value for value in values if value is not None)
 
 
 def find_maximum(point: Point) -> Point:

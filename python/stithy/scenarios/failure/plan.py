@@ -38,7 +38,6 @@ class FailureScenario(LoadScenario):
     name = NAME
     keys = FailureSpec
     is_by_url = False
-    has_several_engines = False
     metric = "fault.pause_s"
     alike = frozenset({FAULT, RATE})
 

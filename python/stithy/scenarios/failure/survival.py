@@ -1,6 +1,6 @@
 """What became of each candidate under each fault: kept, lost, or not proven, with numbers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -9,7 +9,7 @@ import polars as pl
 from stithy.activities.hammer.judge import CONDITIONS, UNREADABLE
 from stithy.analysis.analyze import Analysis
 from stithy.analysis.effect import Effect, estimate_level
-from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.evidence import Evidence
 from stithy.metrics import PAUSE_NEGLIGIBLE_S, Quantity
 from stithy.point import Point
 from stithy.results.tables import GONE
@@ -115,34 +115,23 @@ def _judge_survival(analysis: Analysis, of: Suffered) -> Survival:
     )  # fmt: skip
     unchecked = sum(explain_unchecked(window.values) is not None for window in every)
     fate = Fate.LOST if lost else Fate.KEPT if compared else Fate.UNPROVEN
+    rows = analysis.run.ledger.filter(pl.col("window_id").is_in([window.id for window in lost]))
+    sums = rows.group_by("deal", maintain_order=True).agg(pl.col(*GONE).sum())
+    gone = tuple(LedgerLoss(row["deal"], how, row[how])
+                 for row in sums.to_dicts() for how in GONE if row[how])  # fmt: skip
+    promises = (window.values.get(PROMISED, {}).get("value") for window in every)
+    promised = next((value != 0 for value in promises if value is not None), None)
+    reasons = (window.row["ledger_unverified_because"] or explain_unchecked(window.values)
+               or window.row["missing_because"] for window in unreadable or every)  # fmt: skip
     return Survival(
         of.candidate, of.happened, of.point, fate if every else Fate.UNREACHED,
-        _find_promise(every), len(every), len(compared), len(lost), len(unreadable),
-        len(damaged), len(broken), unchecked,
-        tuple(_list_gone(analysis, lost)), _explain(unreadable or every), len(of.list_counted()),
+        promised, len(every), len(compared), len(lost), len(unreadable),
+        len(damaged), len(broken), unchecked, gone,
+        next(filter(None, reasons), None), len(of.list_counted()),
         estimate_level([pause_s for pause_s in pauses if pause_s is not None]),
         of.compare(PAUSE), of.find_effect(DEGRADED),
         of.average(Quantity("fault.phase_s", "degraded")), of.find_effect(LOST_WORK),
     )  # fmt: skip
-
-
-def _find_promise(windows: Sequence[Window]) -> bool | None:
-    known = (window.values.get(PROMISED, {}).get("value") for window in windows)
-    return next((value != 0 for value in known if value is not None), None)
-
-
-def _list_gone(analysis: Analysis, windows: Sequence[Window]) -> Iterator[LedgerLoss]:
-    names = [window.id for window in windows]
-    rows = analysis.run.ledger.filter(pl.col("window_id").is_in(names))
-    sums = rows.group_by("deal", maintain_order=True).agg(pl.col(*GONE).sum())
-    for row in sums.to_dicts():
-        yield from (LedgerLoss(row["deal"], how, row[how]) for how in GONE if row[how])
-
-
-def _explain(windows: Sequence[Window]) -> str | None:
-    reasons = (window.row["ledger_unverified_because"] or explain_unchecked(window.values)
-               or window.row["missing_because"] for window in windows)  # fmt: skip
-    return next((reason for reason in reasons if reason), None)
 
 
 def list_faults(evidence: Evidence, survivals: Sequence[Survival]) -> tuple[Point, ...]:

@@ -94,19 +94,16 @@ class MigrationActivity(TimedActivity):
             volume = self.context.volumes.of(self.window.candidate)
             target = volume.get_part("target")
             self._move = Move(self.context, self.window, volume, target, until_s)
-            self._try(self._method, self._move)
+            try:
+                with convert_machine_failures(f"the migration by {self._method.name}"):
+                    self._method.move(self._move)
+                    self._move.begin(END)
+            except UnfinishedError as error:
+                self.ended_because = str(error)
+                raise
         self._ended_s = clock.now_s()
         self.wait_until(until_s)
         self.times = Times(began_s, from_s, clock.now_s(), complete=True)
-
-    def _try(self, method: WayKind, move: Move) -> None:
-        try:
-            with convert_machine_failures(f"the migration by {method.name}"):
-                method.move(move)
-                move.begin(END)
-        except UnfinishedError as error:
-            self.ended_because = str(error)
-            raise
 
     def aftermath(self) -> None:
         """End what lasted for the window's checks, and remove the files that were left behind."""
@@ -152,21 +149,17 @@ class MigrationActivity(TimedActivity):
         whole_s = sum(lasted.values()) if self._phases else None
         switch_s, moved = lasted.get(SWITCH), self._move.moved_bytes
         absent = NO_SWITCH if SWITCH not in self._method.parts else NOT_REACHED
+        sums, uncompared = self._sums, self._uncompared or NOT_REACHED
+        differing = None if sums is None else sum(a != b for a, b in sums.values())
         for name, value, because in (
             (TIMES[0], whole_s, NOT_REACHED), (TIMES[1], switch_s, absent),
-            (MOVED, moved, NOT_REACHED), *self._count_tables(),
-            (DAMAGED, self._damaged, self._unread),
+            (MOVED, moved, NOT_REACHED),
+            (COMPARED, None if sums is None else len(sums), uncompared),
+            (DIFFERING, differing, uncompared), (DAMAGED, self._damaged, self._unread),
         ):  # fmt: skip
             yield WindowValue(name, value, missing_because=because if value is None else None)
         ends = self._phases[-1] if self._phases else Phase(AFTER, 0.0, 0.0)
         yield self.find_recovery(TIMES[2], results.get(BEFORE), ends.from_s, ends.to_s)
-
-    def _count_tables(self) -> Iterator[tuple[str, float | None, str]]:
-        """Count the tables that were compared, and those that differ; or say why there are none."""
-        sums, because = self._sums, self._uncompared or NOT_REACHED
-        differing = None if sums is None else sum(a != b for a, b in sums.values())
-        yield COMPARED, None if sums is None else len(sums), because
-        yield DIFFERING, differing, because
 
     def spans(self) -> Iterator[Span]:
         """Each part of the migration."""

@@ -53,9 +53,8 @@ class MigrationScenario(LoadScenario):
 
     def explain_needs(self, study: Study) -> tuple[Need, ...]:
         """What its ways need."""
-        return tuple(
-            need for name in find_spec(study).ways for need in plugins(WayKind)[name].needs
-        )
+        ways = (plugins(WayKind)[name] for name in find_spec(study).ways)
+        return tuple(need for way in ways for need in way.needs)
 
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
         """By what a second server begins: its programs are looked for before a run."""
@@ -64,11 +63,8 @@ class MigrationScenario(LoadScenario):
 
     def list_server_settings(self, study: Study) -> Mapping[str, str]:
         """What lets a second server follow, without a migration, too: all windows are alike."""
-        return (
-            get_engine(study.database.engine).replica_settings
-            if find_spec(study).has_followers
-            else {}
-        )
+        engine = get_engine(study.database.engine)
+        return engine.replica_settings if find_spec(study).has_followers else {}
 
     def describe_settings(self, study: Study) -> Iterator[str]:
         """Say what they cost the users of each engine."""

@@ -12,13 +12,9 @@ from stithy.analysis.evidence import Window
 from stithy.metrics import PAUSE_NEGLIGIBLE_S, Quantity
 from stithy.report.blocks import (
     Block,
-    Drawn,
     FigureKind,
     SectionKind,
     set_bullets,
-    set_figures,
-    set_grid,
-    set_paragraph,
 )
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -130,14 +126,9 @@ def _make_row(context: Context, of: Relocated) -> dict[str, Any]:
 
 def _set_migration(page: Page) -> Iterator[Block]:
     context = page.context
-    if not Relocated.list_in(context.evidence):
-        return
-    yield from set_bullets((f"{_judge(context, of)}." for of in list_verdicts(context)), "")
-    yield from set_figures(page.find_drawn(NAME))
-    yield from set_grid(page.tables[NAME])
+    verdicts = set_bullets((f"{_judge(context, of)}." for of in list_verdicts(context)), "")
     settings = context.manifest.scenario_facts.get(SETTINGS) if context.manifest else None
-    said = str(settings) if settings else None
-    yield from set_paragraph(NOTE, said, context.footer + ".", style="note")
+    return page.set_usual(NAME, NOTE, str(settings or ""), context.footer + ".", above=verdicts)
 
 
 def _name_load(of: Relocated, unit: str) -> str:
@@ -169,10 +160,6 @@ SHADES = TimelineWords(
 )  # fmt: skip
 
 
-def _plot(context: Context) -> Iterator[Drawn]:
-    return draw_each_point(context, KEY, Relocated.list_in(context.evidence), SHADES, _make_line)
-
-
 def _make_line(window: Window, alone: Window) -> Timeline:
     """Each part of the migration is an event where it begins, and the last one where it ends."""
     spans = [span for span in window.spans if span["to_s"] is not None]
@@ -199,30 +186,28 @@ class MigrationFinding:
 
 def _find_leading(analysis: Analysis) -> Iterator[MigrationFinding]:
     """Find what came of each candidate; a loss stands first, and then the shortest pause."""
+
+    def rank(of: Relocated) -> tuple[bool, float]:
+        pause_s = of.average(PAUSE)
+        return not of.list_lost(), math.inf if pause_s is None else pause_s
+
     moved = Relocated.list_in(analysis.evidence)
-    mine = [tuple(sorted((of for of in moved if of.candidate == name), key=_rank))
+    mine = [tuple(sorted((of for of in moved if of.candidate == name), key=rank))
             for name in dict.fromkeys(of.candidate for of in moved)]  # fmt: skip
     if mine:
         yield MigrationFinding(tuple(sorted(mine, key=lambda ways: not ways[0].list_lost())))
 
 
-def _rank(of: Relocated) -> tuple[bool, float]:
-    pause_s = of.average(PAUSE)
-    return not of.list_lost(), math.inf if pause_s is None else pause_s
-
-
 def _describe_finding(finding: MigrationFinding, unit: str) -> Statement:
-    return join_parts([_describe_candidate(ways, unit) for ways in finding.of], " ")
-
-
-def _describe_candidate(ways: tuple[Relocated, ...], unit: str) -> Statement:
-    proven = not any(of.list_lost() or of.list_unproven() or not of.list_counted()
-                     for of in ways)  # fmt: skip
-    kept = " Nothing acknowledged was lost." if proven else ""
-    return Statement(
-        f"{{candidate}} moved to its target {{ways}}.{kept}", candidate=ways[0].candidate,
-        ways=join_parts([_describe_way(of, unit) for of in ways], "; "),
-    )  # fmt: skip
+    sentences = []
+    for ways in finding.of:
+        proven = not any(of.list_lost() or of.list_unproven() or not of.list_counted()
+                         for of in ways)  # fmt: skip
+        kept = " Nothing acknowledged was lost." if proven else ""
+        parts = join_parts([_describe_way(of, unit) for of in ways], "; ")
+        template = f"{{candidate}} moved to its target {{ways}}.{kept}"
+        sentences.append(Statement(template, candidate=ways[0].candidate, ways=parts))
+    return join_parts(sentences, " ")
 
 
 def _describe_way(of: Relocated, unit: str) -> Statement:
@@ -266,5 +251,7 @@ def _describe_way(of: Relocated, unit: str) -> Statement:
 PLUGINS = (
     FindingKind(NAME, _describe_finding, lead=_find_leading),
     SectionKind(NAME, 23, TITLE, _set_migration, make_tables=_make_tables),
-    FigureKind(KEY, 18, NAME, _plot, ("values",)),
-)
+    FigureKind(KEY, 18, NAME, needs_tables=("values",), plot=lambda context: draw_each_point(
+        context, KEY, Relocated.list_in(context.evidence), SHADES, _make_line,
+    )),
+)  # fmt: skip

@@ -39,7 +39,6 @@ LAST_LINES = 3
 SWITCH = "switch"
 """The part of a migration in which no server answers."""
 
-
 TableSums = Mapping[str, tuple[str | None, str | None]]
 """By table the checksums of its rows at source and target; None where it is not there."""
 
@@ -299,9 +298,8 @@ def read_ways(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _list_ways() -> str:
-    ways = plugins(WayKind)
-    return "; ".join(f"`{name}` {ways[name].text}" for name in sorted(ways))
+LISTED = "; ".join(f"`{name}` {way.text}" for name, way in sorted(plugins(WayKind).items()))
+"""All ways, with what each does."""
 
 
 class MigrationSpec(ScenarioKeys):
@@ -320,7 +318,7 @@ class MigrationSpec(ScenarioKeys):
         json_schema_extra={"default": [USUAL]},
         description=(
             "How it is moved, each in a window of its own. A window without a migration belongs "
-            f"to each block, so that the difference is what it costs. Ways: {_list_ways()}."
+            f"to each block, so that the difference is what it costs. Ways: {LISTED}."
         ),
         examples=[["copy", "base-backup"]],
     )

@@ -43,6 +43,7 @@ class NeighbourAnalyticScan(Beside):
     """The scans of a window, by as many connections as the point says."""
 
     name = "scan"
+    shows_all = False  # there may be thousands
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
         super().__init__(context, window)
@@ -62,11 +63,6 @@ class NeighbourAnalyticScan(Beside):
             del self._scans[worker]  # the next one connects again
             raise
         return NeighbourCycle(worker, began_s, clock.now_s(), size_bytes=size)
-
-    def _spans_of(self, number: int, cycle: NeighbourCycle) -> Iterator[Span]:
-        """There may be thousands of those that follow at once: of these only those that failed."""
-        if cycle.failed_because is not None or self.spec.every_s:
-            yield from super()._spans_of(number, cycle)
 
 
 class NeighbourBackup(Beside):

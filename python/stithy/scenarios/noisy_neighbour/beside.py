@@ -102,19 +102,16 @@ def sum_achieved_per_s(
     that is the time in which they were done. So who keeps up achieves what is asked, however short
     a window is. A cycle that was cut counts where it had taken longer than `every_s` already.
     """
-    rates = [_compute_rate([cycle for cycle in cycles if cycle.worker == one], every_s)
-             for one in range(workers)]  # fmt: skip
-    known = [rate for rate in rates if rate is not None]
-    return sum(known) if len(known) == workers else None
-
-
-def _compute_rate(cycles: Sequence[NeighbourCycle], every_s: float) -> float | None:
-    known = [cycle for cycle in cycles if not cycle.cut or 0 < every_s < cycle.duration_s]
-    if not known:
-        return None
-    ended = sum(not each.cut for each in known)
-    taken_s = max(ended * every_s, known[-1].to_s - known[0].from_s)
-    return sum(each.done for each in known) / taken_s if taken_s > 0 else None
+    whole = 0.0
+    for worker in range(workers):
+        known = [cycle for cycle in cycles if cycle.worker == worker
+                 and (not cycle.cut or 0 < every_s < cycle.duration_s)]  # fmt: skip
+        lasted_s = known[-1].to_s - known[0].from_s if known else 0.0
+        taken_s = max(sum(not each.cut for each in known) * every_s, lasted_s)
+        if taken_s <= 0:
+            return None
+        whole += sum(each.done for each in known) / taken_s
+    return whole
 
 
 def sum_bytes_per_s(cycles: Sequence[NeighbourCycle], workers: int) -> float | None:
@@ -156,11 +153,12 @@ class Beside(BasicActivity):
     """What the neighbour does in a window. `workers` are at work at once, on `servers` servers.
 
     `at_measurement`: whether its first cycles begin with the measurement, and not before.
+    `shows_all`: whether cycles that follow each other at once are spans, too, if they succeed.
     """
 
     name, who = "", "the neighbour"
     servers, workers = 1, 1
-    at_measurement = False
+    at_measurement, shows_all = False, True
     most: int | None = None
 
     def __init__(self, context: Context, window: WindowPlan) -> None:
@@ -217,7 +215,7 @@ class Beside(BasicActivity):
     def act(self) -> None:
         """Work until the users' measurement has ended."""
         clock, window = self.context.session.clock, self.window
-        began_s = clock.now_s()
+        began_s, asked = clock.now_s(), self.context.session.stop.asked
         from_s = began_s + compute_lead_s(window.instances) + window.ramp_up_s
         rest_s = self.spec.limit_rest_s(window.duration_s)
         until_s = from_s + window.duration_s + (-rest_s or TAIL_S)
@@ -226,7 +224,9 @@ class Beside(BasicActivity):
         with ThreadPoolExecutor(self.workers) as pool:
             working = [pool.submit(self._work, n, schedule) for n in range(self.workers)]
             try:
-                self._wait_until(until_s)
+                while not self.ended.is_set() and (left_s := until_s - clock.now_s()) > 0:
+                    if asked.wait(min(left_s, 0.2)):
+                        break
                 ended_s = clock.now_s()
             finally:
                 # Whoever still works is cut; a server that is gone is why the window is lost.
@@ -240,12 +240,6 @@ class Beside(BasicActivity):
         self.context.session.stop.check()
         if self.ended_because is None:
             self.times = Times(min(first_s, ended_s), from_s, ended_s, complete=True)
-
-    def _wait_until(self, until_s: float) -> None:
-        clock, asked = self.context.session.clock, self.context.session.stop.asked
-        while not self.ended.is_set() and (left_s := until_s - clock.now_s()) > 0:
-            if asked.wait(min(left_s, 0.2)):
-                return
 
     def _lose_by(self, instance: Instance) -> None:
         """A server that ended by itself leaves a neighbour that is not what was asked for."""
@@ -306,18 +300,17 @@ class Beside(BasicActivity):
         if self.times is not None:
             yield Span(WHOLE, self.times.started_at_s, self.times.measure_to_s, "done")
         for number, each in enumerate(self._in_order, 1):
-            yield from self._spans_of(number, each)
+            because = each.failed_because
+            if because is None and not self.shows_all and not self.spec.every_s:
+                continue
+            outcome = "cut" if each.cut else "failed" if because else "done"
+            yield Span(name_cycle(number), each.from_s, each.to_s, outcome, because)
+            for part, (from_s, to_s) in each.parts.items():
+                yield Span(name_cycle(number, part), from_s, to_s, outcome, because)
 
     @property
     def _in_order(self) -> list[NeighbourCycle]:
         return sorted(self.cycles, key=lambda one: one.from_s)
-
-    def _spans_of(self, number: int, cycle: NeighbourCycle) -> Iterator[Span]:
-        outcome = "cut" if cycle.cut else "failed" if cycle.failed_because else "done"
-        because = cycle.failed_because
-        yield Span(name_cycle(number), cycle.from_s, cycle.to_s, outcome, because)
-        for part, (from_s, to_s) in cycle.parts.items():
-            yield Span(name_cycle(number, part), from_s, to_s, outcome, because)
 
     def said(self) -> str:
         """How many cycles it came to, and how long they took."""

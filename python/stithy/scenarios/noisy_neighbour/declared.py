@@ -81,7 +81,6 @@ PLUGINS = (
     *(DeclaredActivity(f"neighbour-{name}") for name in AGGRESSORS),
 )
 
-
 WHOLE = "neighbour"
 _CYCLE = re.compile(rf"{WHOLE} (?P<number>\d+)(?:: (?P<part>.+))?")
 

@@ -5,7 +5,7 @@ not look harmless for its pauses; percentiles are of the whole measurement. Chan
 isolation, and few blocks have wide intervals: then it is not decided.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -123,18 +123,11 @@ class Disturbance:
         """
         if self.isolation is None or not self.alone_isolation:
             return None
-        holds = self.isolation / self.alone_isolation >= ISOLATED_SHARE
-        if not holds and self._lost_least > 0:
+        holds, lost = self.isolation / self.alone_isolation >= ISOLATED_SHARE, self.lost
+        known = None if holds or lost.plain else lost.difference
+        if known is not None and (known.mean if lost.high is None else lost.high) < 0:
             return False
         return True if holds and self.alone_isolation >= ALONE_SHARE_LEAST else None
-
-    @property
-    def _lost_least(self) -> float:
-        """What is lost of isolation at least, by its interval; 0 where that gives no claim."""
-        known = self.lost.difference
-        if self.lost.plain or known is None:
-            return 0.0
-        return -known.mean if self.lost.high is None else -self.lost.high
 
     def is_blind(self, tail: Quantity) -> bool:
         """Whether the neighbour worked so little that a percentile need not show it."""
@@ -188,7 +181,8 @@ def measure_disturbance(
     ]  # fmt: skip
     pairs = [pair for _, _, pair in found]
     kept = [each for pair in pairs for each in pair.kept]
-    slowdowns = list(_average_slowdowns(pairs))
+    slowdowns = [fmean(pair.slowdowns[name] for pair in pairs if name in pair.slowdowns)
+                 for name in {name: 0 for pair in pairs for name in pair.slowdowns}]  # fmt: skip
     isolated = _measure_isolations([(window, pair) for window, _, pair in found])
     told = {
         name: evidence.level_of(candidate, point, Quantity(f"neighbour.{name}_per_s"))
@@ -212,24 +206,15 @@ def measure_disturbance(
         fairness=measure_fairness(slowdowns),
         least_kept=min(slowdowns, default=None),
         worked=fmean(len(pair.kept) / len(pair.all_kept) for pair in pairs) if pairs else None,
-        felt=summarise_reactions(
-            [reaction for _, when, pair in found for reaction in when.list_reactions(pair.all_kept)]
-        ),
-        by_chance=summarise_reactions(
-            [
-                reaction
-                for _, when, pair in found
-                for reaction in when.list_reactions(pair.alone_kept)
-            ]
-        ),
+        felt=summarise_reactions([
+            each for _, when, pair in found for each in when.list_reactions(pair.all_kept)
+        ]),
+        by_chance=summarise_reactions([
+            each for _, when, pair in found for each in when.list_reactions(pair.alone_kept)
+        ]),
         has_limit=told["limit_bytes"] is not None,
         failed=sum(each.failed for each in of.values()),
     )  # fmt: skip
-
-
-def _average_slowdowns(pairs: Sequence[Disturbed]) -> Iterator[float]:
-    for name in dict.fromkeys(name for pair in pairs for name in pair.slowdowns):
-        yield fmean(pair.slowdowns[name] for pair in pairs if name in pair.slowdowns)
 
 
 def _measure_isolations(found: Sequence[tuple[Window, Disturbed]]) -> Paired:

@@ -9,12 +9,10 @@ from stithy.analysis.analyze import Analysis, Loss, Losses, list_ratios
 from stithy.analysis.bottlenecks.observation import DEVICE, LOG, Sessions
 from stithy.analysis.bottlenecks.observe import group_by_server, group_sessions
 from stithy.analysis.comparisons import compare_with_alone
-from stithy.analysis.effect import Paired
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.series import Sampled
 from stithy.engines.declaration import Declaration
-from stithy.metrics import Quantity
-from stithy.point import Point
+from stithy.metrics import P95, P99, TPM, Quantity
 from stithy.scenarios.noisy_neighbour.declared import (
     TENANT_SECONDS,
     TENANTS,
@@ -31,7 +29,6 @@ from stithy.scenarios.noisy_neighbour.reactions import Moments
 from stithy.units import format_share
 from stithy.validity import Check, Flag, Reason, make_clause
 
-TPM, P95, P99 = Quantity("tpm"), Quantity("p95"), Quantity("p99")
 ISOLATION, ISOLATION_LOST = Quantity("isolation"), Quantity("isolation_lost")
 
 Tenants = dict[str, dict[str, list[tuple[float, int]]]]
@@ -73,31 +70,20 @@ def list_moments(analysis: Analysis, tenants: Tenants) -> Mapping[str, Moments]:
 
 def find_disturbances(analysis: Analysis) -> tuple[Disturbance, ...]:
     """Each candidate at each rate of the neighbour."""
-    evidence, tenants = analysis.evidence, read_tenant_seconds(analysis)
+    evidence, tenants, found = analysis.evidence, read_tenant_seconds(analysis), []
     seconds, when = count_by_tenant(tenants), list_moments(analysis, tenants)
-    return tuple(
-        measure_disturbance(evidence, seconds, name, point, point.replaced(NEIGHBOUR, ALONE),
-                    _compare_growth(analysis, name, point), when)
-        for point in evidence.points
-        if point.values.get(NEIGHBOUR, ALONE) != ALONE
-        for name in evidence.candidates
-    )  # fmt: skip
-
-
-def _compare_growth(analysis: Analysis, name: str, point: Point) -> dict[Quantity, Paired]:
-    alone = point.replaced(NEIGHBOUR, ALONE)
-    return {
-        each: compare_with_alone(analysis.evidence, name, point, alone, each, analysis.times)
-        for each in (P99, P95, TPM)
-    }
-
-
-def _explain_doubt(each: Disturbance, quantity: Quantity) -> str | None:
-    """Why a ratio gives no claim that the neighbour costs little; None where it may."""
-    if not each.is_blind(quantity):
-        return None
-    worked = format_share(each.worked or 0.0)
-    return f"the neighbour worked {worked} of the time, too little for it to show"
+    for point in evidence.points:
+        if point.values.get(NEIGHBOUR, ALONE) != ALONE:
+            alone = point.replaced(NEIGHBOUR, ALONE)
+            for name in evidence.candidates:
+                growth = {
+                    each: compare_with_alone(evidence, name, point, alone, each, analysis.times)
+                    for each in (P99, P95, TPM)
+                }
+                found.append(
+                    measure_disturbance(evidence, seconds, name, point, alone, growth, when)
+                )
+    return tuple(found)
 
 
 class NeighbourLosses(Losses):
@@ -110,9 +96,11 @@ class NeighbourLosses(Losses):
         """Find what each candidate's tenants lose at each rate of the neighbour."""
         ratios = list_ratios(TENANTS)
         for disturbance in find_disturbances(analysis):
-            losses = {ratios[quantity]:
-                      replace(paired, doubted_because=_explain_doubt(disturbance, quantity))
-                      for quantity, paired in disturbance.growth.items()}  # fmt: skip
+            losses, worked = {}, format_share(disturbance.worked or 0.0)
+            for quantity, paired in disturbance.growth.items():
+                doubt = f"the neighbour worked {worked} of the time, too little for it to show"
+                because = doubt if disturbance.is_blind(quantity) else None
+                losses[ratios[quantity]] = replace(paired, doubted_because=because)
             losses |= {
                 ISOLATION: disturbance.isolations,
                 ISOLATION_LOST: measure_lost_isolation(disturbance),

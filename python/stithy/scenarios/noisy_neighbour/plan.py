@@ -100,9 +100,8 @@ class NoisyNeighbourScenario(PlannedScenario):
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
         """The methods of backup that the aggressor uses at any point, with their options."""
         every = map(find_spec, study.variants)
-        return list(
-            dict.fromkeys(of for keys in every for of in find_aggressor(keys).list_backups(keys))
-        )
+        found = (of for keys in every for of in find_aggressor(keys).list_backups(keys))
+        return list(dict.fromkeys(found))
 
     def list_factors(self, spec: Common, load: Load) -> Mapping[str, Sequence[Value]]:
         """The levels of the load, alone and beside each intensity of the aggressor."""
@@ -141,10 +140,9 @@ class NoisyNeighbourScenario(PlannedScenario):
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """Volumes, the dataset, what the aggressor needs, windows in rounds, and the end."""
         assert isinstance(scene, DatabaseScene)  # its studies have a database
+        engine = get_engine(study.database.engine)
         for name, options in self.list_backups(study):
-            get_engine(study.database.engine).get_backup(name).check_options(
-                options, f"scenario.{NAME}"
-            )
+            engine.get_backup(name).check_options(options, f"scenario.{NAME}")
         has_dataset = find_aggressor(find_spec(study)).has_dataset
         yield from scenario.plan_provisions(study, scene)
         if not has_dataset:
@@ -175,12 +173,9 @@ class NoisyNeighbourScenario(PlannedScenario):
         optional = scenario.may_be_spared(scene, window, ALIKE)
         points = [study.derive_point(window.point, number + 1) for number in range(tenants)]
         size = max(map(scene.find_size, points), key=lambda size: size.database_bytes)
-        restored, *others = (
-            scenario.make_restore_step(
-                study, scene, replace(window, point=point), if_undecided=optional
-            )
-            for point in points
-        )
+        windows = [replace(window, point=point) for point in points]
+        restored, *others = (scenario.make_restore_step(study, scene, of, if_undecided=optional)
+                             for of in windows)  # fmt: skip
         each = [step.cost for step in (restored, *others)]
         held = sum(one.space_bytes for one in each)
         restores = replace(cost.add_costs(each), space_bytes=held)
@@ -196,11 +191,8 @@ class NoisyNeighbourScenario(PlannedScenario):
     def _lay_outs(self, study: Study, scene: DatabaseScene) -> Iterator[Step]:
         if not find_aggressor(find_spec(study)).list_levels(find_spec(study)):
             return
-        size = max(
-            self.count_added_bytes(
-                study, study.instances * cost.sum_held_bytes(scene.largest)
-            ).values()
-        )
+        held = study.instances * cost.sum_held_bytes(scene.largest)
+        size = max(self.count_added_bytes(study, held).values())
         for name in study.candidates:
             taken = cost.estimate_writing(size, scene.held, scene.count_pages(name))
             yield Step(make_step_id("lay-out-neighbour", name), "lay-out-neighbour", name, taken)

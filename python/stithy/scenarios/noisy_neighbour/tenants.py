@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stithy.activities.hammer.activity import HammerActivity
 from stithy.activities.hammer.declared import LOAD
@@ -33,12 +33,6 @@ from stithy.run.volumes import number_instances
 from stithy.scenarios.noisy_neighbour.declared import TENANT_SECONDS
 from stithy.units import format_duration
 
-if TYPE_CHECKING:
-    from stithy.activities.hammer.activity import HammerActivity
-
-    pass
-    pass
-
 LARGEST = frozenset(
     {"longest_response_s", "ledger_sync_max_s", "first_success_s", "memory_peak_bytes"}
 )
@@ -50,49 +44,6 @@ SAME = frozenset(
     }
 )  # fmt: skip
 """What is everyone's, or is not known of all together: null where tenants differ in it."""
-
-
-def merge_tables(
-    of: "TenantsActivity", readings: Sequence[TimedSample]
-) -> Iterator[tuple[Table, list[Row]]]:
-    """All tables that only hammers fill."""
-    kept = of.kept or of.each
-    single = [{table.name: rows for table, rows in tables_of_one(each, readings)} for each in kept]
-    loads = [each["load"][0] for each in single]
-    kinds = {column.name: column.kind for column in LOAD.columns}
-    load = {
-        name: _merge_column(name, kinds[name], [row[name] for row in loads]) for name in loads[0]
-    }
-    yield LOAD, [load | _read_distributions(of)]
-    for table in (tables.CONDITIONS, tables.LEDGER, tables.LEDGER_FINDINGS):
-        yield table, _join_rows(table, [row for each in single for row in each.get(table.name, [])])
-    if not of.kept:
-        yield tables.HISTOGRAMS, []
-        return
-    window_id, summaries = of.window.id, [each.driven.summary for each in kept if each.driven]
-    yield tables.TRANSACTIONS, make_transaction_rows(window_id, *summaries)
-    yield (
-        tables.SECONDS,
-        merge_seconds(
-            window_id,
-            [each.driven.seconds for each in kept if each.driven],
-            _collect_latencies(kept),
-        ),
-    )
-    yield tables.HISTOGRAMS, list(_make_histogram_rows(window_id, kept))
-
-
-def _read_distributions(of: "TenantsActivity") -> Row:
-    summaries = [each.driven.summary for each in of.kept if each.driven]
-    if not summaries:
-        return {}
-    lateness = merge(decode(summary.lateness) for summary in summaries)
-    whole = make_transaction_rows(of.window.id, *summaries)[-1]
-    return {
-        "lateness_mean_s": lateness.mean_s if lateness else None,
-        "lateness_p99_s": lateness.percentile_s(99) if lateness else None,
-        "service_p50_s": whole["service_p50_s"],
-    }
 
 
 def _merge_column(name: str, kind: str, found: Sequence[Any]) -> Any:
@@ -117,32 +68,26 @@ def _join_rows(table: Table, rows: Sequence[Row]) -> list[Row]:
     if table is tables.LEDGER:
         deals: dict[str, Row] = {}
         for row in rows:
-            had = deals.get(row["deal"])
-            deals[row["deal"]] = row if had is None else _add_counts(had, row)
+            if had := deals.get(row["deal"]):
+                sums = {key: had[key] + each for key, each in row.items() if isinstance(each, int)}
+                row = had | sums
+            deals[row["deal"]] = row
         return list(deals.values())
     return list(rows)
 
 
-def _add_counts(one: Row, other: Row) -> Row:
-    return {key: each + other[key] if isinstance(each, int) else each for key, each in one.items()}
-
-
-def _collect_latencies(kept: Sequence["HammerActivity"]) -> Latencies:
+def _collect_latencies(kept: Sequence[HammerActivity]) -> Latencies:
     """The logs of all; a tenant's times are those of the first, so that seconds meet."""
     starts = [
         each.driven.seconds[0].at_s if each.driven and each.driven.seconds else 0.0 for each in kept
     ]
-    moved = [
-        tuple(
-            replace(i, started_at_s=i.started_at_s - start + starts[0])
-            for i in each.latencies.response
-        )
-        for each, start in zip(kept, starts, strict=True)
-    ]
-    return Latencies(response=tuple(i for each in moved for i in each))
+    return Latencies(response=tuple(
+        replace(interval, started_at_s=interval.started_at_s - start + starts[0])
+        for each, start in zip(kept, starts, strict=True) for interval in each.latencies.response
+    ))  # fmt: skip
 
 
-def _make_histogram_rows(window_id: str, kept: Iterable["HammerActivity"]) -> Iterator[Row]:
+def _make_histogram_rows(window_id: str, kept: Iterable[HammerActivity]) -> Iterator[Row]:
     kinds: dict[str, list[LoggedInterval]] = {}
     for each in kept:
         assert each.driven is not None  # as the caller chose them
@@ -158,80 +103,7 @@ def _make_histogram_rows(window_id: str, kept: Iterable["HammerActivity"]) -> It
 
 
 OF_EACH = ("p95", "p99")
-
-
-def measure_tenants(of: "TenantsActivity") -> Iterator[WindowValue]:
-    """Throughput of all and of each, and response times of each."""
-    known = [each.numbers for each in of.kept]
-    lost = f"{len(of.lost)} of {len(of.each)} tenants were lost" if of.lost else None
-    for quantity in of.context.workload.rates:
-        rates = [row[quantity.known.column] for row in known]
-        whole = None if lost or None in rates or not rates else sum(rates)
-        yield WindowValue(
-            quantity.metric,
-            whole,
-            missing_because=lost or (None if rates else "nothing was measured"),
-        )
-    for number, each in enumerate(of.each):
-        name = name_instance(number + 1)
-        if because := of.lost.get(number) or (None if each.driven else "its users never began"):
-            for metric in ("tenant.tpm", *(f"tenant.{key}_s" for key in OF_EACH)):
-                yield WindowValue(metric, None, name, missing_because=because)
-        else:
-            rate = each.numbers["tpm"]
-            yield WindowValue(
-                "tenant.tpm", rate, name, None, None if rate is not None else "nothing was measured"
-            )
-            whole = next(row for row in each.transactions if row["transaction"] == ALL)
-            count = whole["committed"] + whole["rolled_back"]
-            for key in OF_EACH:
-                needed = count_values_needed(PERCENTILES[key][0])
-                value = whole[f"response_{key}_s"]
-                missing = None if value is not None else "no answer was measured"
-                if count < needed:
-                    value, missing = None, f"it needs {needed:,} answers, and there were {count:,}"
-                yield WindowValue(f"tenant.{key}_s", value, name, count, missing)
-
-
-def list_lost(of: "TenantsActivity") -> Iterator[Span]:
-    """A tenant that was lost, from its start on."""
-    times = of.times
-    for number, because in sorted(of.lost.items()):
-        own = of.each[number].times
-        began = own or times
-        if began is not None:
-            yield Span(
-                name_instance(number + 1), began.started_at_s, began.measure_to_s, "lost", because
-            )
-
-
-def list_tenant_tables(of: "TenantsActivity") -> Iterator[tuple[Table, list[Row]]]:
-    """What each tenant did in each second."""
-    yield TENANT_SECONDS, [
-        {
-            "window_id": of.window.id, "tenant": name_instance(number + 1),
-            "second": second.second, "at_s": second.at_s, "phase": str(second.phase),
-            "completed": sum(t.committed + t.rolled_back for t in second.transactions),
-        }
-        for number, each in enumerate(of.each)
-        if each.driven is not None and number not in of.lost
-        for second in each.driven.seconds
-    ]  # fmt: skip
-
-
-def describe_tenants(of: "TenantsActivity") -> str:
-    """Throughput and response time of all, and who was lost."""
-    kept = of.kept
-    rates = [each.numbers["tpm"] or 0.0 for each in kept]
-    summaries = (each.driven.summary for each in kept if each.driven)
-    whole = make_transaction_rows(of.window.id, *summaries)
-    p95_s = next((row["response_p95_s"] for row in whole if row["transaction"] == ALL), None)
-    shown = f"{len(of.each)} tenants, {sum(rates):,.0f} TPM in all"
-    shown += "" if p95_s is None else f", p95 {format_duration(p95_s)}"
-    names = ", ".join(name_instance(number + 1) for number in sorted(of.lost))
-    return f"{shown}; LOST: {names}" if names else shown
-
-
+NOTHING = "nothing was measured"
 LEAD_S = 1.0
 LEAD_S_PER_TENANT = 0.3
 """Own: how long hammers take to open their connections before all begin; on two CPUs one starts
@@ -341,16 +213,91 @@ class TenantsActivity:
 
     def values(self) -> Iterator[WindowValue]:
         """Of all together, and of each tenant."""
-        return measure_tenants(self)
+        known = [each.numbers for each in self.kept]
+        lost = f"{len(self.lost)} of {len(self.each)} tenants were lost" if self.lost else None
+        for quantity in self.context.workload.rates:
+            rates = [row[quantity.known.column] for row in known]
+            whole = None if lost or None in rates or not rates else sum(rates)
+            because = lost or (None if rates else NOTHING)
+            yield WindowValue(quantity.metric, whole, missing_because=because)
+        for number, each in enumerate(self.each):
+            yield from self._list_values(each, name_instance(number + 1), self.lost.get(number))
 
-    def spans(self) -> tuple[Span, ...]:
-        """One for each tenant that was lost, which says why."""
-        return tuple(list_lost(self))
+    def _list_values(
+        self, tenant: HammerActivity, name: str, lost: str | None
+    ) -> Iterator[WindowValue]:
+        if because := lost or (None if tenant.driven else "its users never began"):
+            for metric in ("tenant.tpm", *(f"tenant.{key}_s" for key in OF_EACH)):
+                yield WindowValue(metric, None, name, missing_because=because)
+            return
+        rate = tenant.numbers["tpm"]
+        yield WindowValue("tenant.tpm", rate, name, None, NOTHING if rate is None else None)
+        whole = next(row for row in tenant.transactions if row["transaction"] == ALL)
+        count = whole["committed"] + whole["rolled_back"]
+        for key in OF_EACH:
+            needed = count_values_needed(PERCENTILES[key][0])
+            value = whole[f"response_{key}_s"]
+            missing = None if value is not None else "no answer was measured"
+            if count < needed:
+                value, missing = None, f"it needs {needed:,} answers, and there were {count:,}"
+            yield WindowValue(f"tenant.{key}_s", value, name, count, missing)
+
+    def spans(self) -> Iterator[Span]:
+        """One for each tenant that was lost, from its start on, which says why."""
+        for number, because in sorted(self.lost.items()):
+            if times := self.each[number].times or self.times:
+                name = name_instance(number + 1)
+                yield Span(name, times.started_at_s, times.measure_to_s, "lost", because)
 
     def tables(self, readings: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
         """Those of a single hammer, of all together; and the seconds of each."""
-        yield from merge_tables(self, readings)
-        yield from list_tenant_tables(self)
+        yield from self._merge_tables(readings)
+        yield TENANT_SECONDS, [
+            {
+                "window_id": self.window.id, "tenant": name_instance(number + 1),
+                "second": second.second, "at_s": second.at_s, "phase": str(second.phase),
+                "completed": sum(t.committed + t.rolled_back for t in second.transactions),
+            }
+            for number, each in enumerate(self.each)
+            if each.driven is not None and number not in self.lost
+            for second in each.driven.seconds
+        ]  # fmt: skip
+
+    def _merge_tables(self, readings: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
+        kept = self.kept or self.each
+        single = [
+            {table.name: rows for table, rows in tables_of_one(each, readings)} for each in kept
+        ]
+        loads = [each["load"][0] for each in single]
+        kinds = {column.name: column.kind for column in LOAD.columns}
+        load = {
+            name: _merge_column(name, kinds[name], [row[name] for row in loads])
+            for name in loads[0]
+        }
+        yield LOAD, [load | self._read_distributions()]
+        for table in (tables.CONDITIONS, tables.LEDGER, tables.LEDGER_FINDINGS):
+            rows = [row for each in single for row in each.get(table.name, [])]
+            yield table, _join_rows(table, rows)
+        if not self.kept:
+            yield tables.HISTOGRAMS, []
+            return
+        window_id, driven = self.window.id, [each.driven for each in kept if each.driven]
+        summaries, seconds = [of.summary for of in driven], [of.seconds for of in driven]
+        yield tables.TRANSACTIONS, make_transaction_rows(window_id, *summaries)
+        yield tables.SECONDS, merge_seconds(window_id, seconds, _collect_latencies(kept))
+        yield tables.HISTOGRAMS, list(_make_histogram_rows(window_id, kept))
+
+    def _read_distributions(self) -> Row:
+        summaries = [each.driven.summary for each in self.kept if each.driven]
+        if not summaries:
+            return {}
+        lateness = merge(decode(summary.lateness) for summary in summaries)
+        whole = make_transaction_rows(self.window.id, *summaries)[-1]
+        return {
+            "lateness_mean_s": lateness.mean_s if lateness else None,
+            "lateness_p99_s": lateness.percentile_s(99) if lateness else None,
+            "service_p50_s": whole["service_p50_s"],
+        }
 
     def surroundings(self) -> Row:
         """What their servers did by themselves, in all."""
@@ -364,7 +311,14 @@ class TenantsActivity:
 
     def said(self) -> str:
         """What all did together, and who was lost."""
-        return describe_tenants(self)
+        rates = [each.numbers["tpm"] or 0.0 for each in self.kept]
+        summaries = (each.driven.summary for each in self.kept if each.driven)
+        whole = make_transaction_rows(self.window.id, *summaries)
+        p95_s = next((row["response_p95_s"] for row in whole if row["transaction"] == ALL), None)
+        shown = f"{len(self.each)} tenants, {sum(rates):,.0f} TPM in all"
+        shown += "" if p95_s is None else f", p95 {format_duration(p95_s)}"
+        names = ", ".join(name_instance(number + 1) for number in sorted(self.lost))
+        return f"{shown}; LOST: {names}" if names else shown
 
 
 def compute_lead_s(tenants: int) -> float:

@@ -1,7 +1,6 @@
 """What a report says of backups beside users."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from stithy.analysis.effect import Effect
 from stithy.analysis.statistics import BLOCKS_LEAST
@@ -62,7 +61,17 @@ IDLE = f"Nobody worked on the database. Each backup was restored before the next
 def _make_tables(page: Page) -> Iterator[PageTable]:
     context = page.context
     settings = list_settings(context)
-    rows = [_make_row(context, setting) for setting in settings]
+    rows = []
+    for of in settings:
+        factors = {name: value for name, value in context.list_factor_values(of.point).items()
+                   if name != BACKUP}  # fmt: skip
+        blocks = of.throughput.pairs or len({window.block for window in of.counted})
+        rows.append({
+            **factors, "candidate": of.candidate, "blocks": blocks,
+            "percentile": of.tail_of.label, "asked_per_s": of.asked_per_s,
+            **_list_changes("throughput", of.throughput), **_list_changes("tail", of.tail),
+            **{each: of.value(each) for each in OF_BACKUPS},
+        })  # fmt: skip
     tails = list(dict.fromkeys(each.tail_of.label for each in settings))
     which = (Show("percentile", "Percentile"),) if len(tails) > 1 else ()
     shows = (
@@ -93,16 +102,6 @@ def _show_impact(name: str, label: str) -> tuple[Show, ...]:
     )  # fmt: skip
 
 
-def _make_row(context: Context, of: Setting) -> dict[str, Any]:
-    factors = {name: value for name, value in context.list_factor_values(of.point).items()
-               if name != BACKUP}  # fmt: skip
-    blocks = len({window.block for window in of.counted})
-    own = {"candidate": of.candidate, "blocks": of.throughput.pairs or blocks,
-           "percentile": of.tail_of.label, "asked_per_s": of.asked_per_s}  # fmt: skip
-    changes = _list_changes("throughput", of.throughput) | _list_changes("tail", of.tail)
-    return {**factors, **own, **changes, **{each: of.value(each) for each in OF_BACKUPS}}
-
-
 def _list_changes(name: str, effect: Effect) -> dict[str, float | None]:
     numbers = {"change": effect.ratio, "low": effect.low, "high": effect.high}
     return {f"{name}_{key}": None if each is None else each - 1 for key, each in numbers.items()}
@@ -113,11 +112,10 @@ def _set_backups(page: Page) -> Iterator[Block]:
         return
     context = page.context
     settings = list_settings(context)
-    said = (
-        f"{name_setting(context, setting)}: {'; '.join(_describe(context, setting))}."
-        for setting in settings
-    )
-    yield from set_bullets(said, "")
+    yield from set_bullets(
+        (f"{name_setting(context, each)}: {'; '.join(_describe(context, each))}."
+         for each in settings), "",
+    )  # fmt: skip
     if not _is_idle(context):
         yield from set_paragraph(*_list_within(context, settings))
         yield from set_paragraph(*_describe_maxima(context))
@@ -125,17 +123,12 @@ def _set_backups(page: Page) -> Iterator[Block]:
     yield from set_grid(page.tables[NAME])
     yield from set_paragraph(*_describe_failures(context), style="warning")
     note = IDLE if _is_idle(context) else NOTE
-    pooled = explain_pooled(each.changes for each in settings)
-    yield from set_paragraph(
-        note, pooled, *_list_settings(context), context.footer + ".", style="note"
-    )
-
-
-def _list_settings(context: Context) -> Iterator[str]:
+    words = [note, explain_pooled(each.changes for each in settings)]
     if context.manifest is not None:
         varied = [name.removeprefix(SETTINGS) for name in context.factors if SETTINGS in name]
         but = f", with several values of {format_list(varied)}" if varied else ""
-        yield f"Settings: {context.manifest.scenario}{but}."
+        words.append(f"Settings: {context.manifest.scenario}{but}.")
+    yield from set_paragraph(*words, context.footer + ".", style="note")
 
 
 def _describe(context: Context, of: Setting) -> Iterator[str]:
@@ -143,18 +136,15 @@ def _describe(context: Context, of: Setting) -> Iterator[str]:
         yield "no backup succeeded" if of.without_backup else "no window is valid"
         return
     if not _is_idle(context):
-        yield _describe_impact(of)
+        effects = ((of.throughput, "throughput"), (of.tail, of.tail_of.label))
+        changes = " and ".join(_describe_change(effect, label) for effect, label in effects)
+        yield f"with backups {changes}"
     yield f"a backup took {format_measured_duration(of.value('duration_s') or 0.0)}"
     if (restore_s := of.value("restore_s")) is not None:
         yield f"a restore {format_measured_duration(restore_s)}"
     if of.without_backup:
         windows = format_plural(of.without_backup, "window")
         yield f"no backup succeeded in {windows} more"
-
-
-def _describe_impact(of: Setting) -> str:
-    both = ((of.throughput, "throughput"), (of.tail, of.tail_of.label))
-    return f"with backups {' and '.join(_describe_change(effect, label) for effect, label in both)}"
 
 
 def _describe_change(effect: Effect, label: str) -> str:
@@ -173,30 +163,28 @@ def _list_within(context: Context, settings: tuple[Setting, ...]) -> Iterator[st
     share = read_limit_share(context)
     for load in dict.fromkeys(setting.load for setting in settings):
         here = [each for each in settings if each.load == load]
-        names = dict.fromkeys(each.candidate for each in here)
-        best = [
-            find_fastest([each for each in here if each.candidate == name], share) for name in names
-        ]
-        known = ((of, of.value("duration_s") or 0.0) for of in best if of is not None)
-        found = [f"{name_setting(context, of)} in {format_measured_duration(s)}" for of, s in known]
+        fastest = {
+            name: find_fastest([each for each in here if each.candidate == name], share)
+            for name in dict.fromkeys(each.candidate for each in here)
+        }
+        best = [each for each in fastest.values() if each is not None]
         label, at = here[0].tail_of.label, format_at_load(context, load)
-        if found:
+        if best:
+            times = [f"{name_setting(context, each)} in "
+                     f"{format_measured_duration(each.value('duration_s') or 0.0)}"
+                     for each in best]  # fmt: skip
+            covered = [each.value("covered_share") or 0.0 for each in best]
+            least, most = format_share(min(covered)), format_share(max(covered))
             yield (
                 f"Fastest backups shown to keep {label} within +{format_share(share)}{at}, by the "
-                f"upper end of the interval: {format_list(found)}. A backup ran during "
-                f"{_format_covered(best)} of the measurement."
+                f"upper end of the interval: {format_list(times)}. A backup ran during "
+                f"{least if least == most else f'at least {least}'} of the measurement."
             )
-        lacking = [name for name, each in zip(names, best, strict=True) if each is None]
+        lacking = [name for name, each in fastest.items() if each is None]
         if lacking:
             yield f"No setting was shown to keep {label} within +{format_share(share)} on " \
                   f"{format_list(lacking)}{at}."  # fmt: skip
             yield from _explain_needed([each for each in here if each.candidate in lacking])
-
-
-def _format_covered(settings: Iterable[Setting | None]) -> str:
-    shares = [setting.value("covered_share") or 0.0 for setting in settings if setting is not None]
-    least, most = format_share(min(shares)), format_share(max(shares))
-    return least if least == most else f"at least {least}"
 
 
 def _explain_needed(settings: Sequence[Setting]) -> Iterator[str]:

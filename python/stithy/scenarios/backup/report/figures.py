@@ -67,8 +67,15 @@ def _draw_frontier(
     context: Context, stem: str, load: Point, settings: list[Setting], unknown: list[Setting]
 ) -> Figure:
     share, tail = read_limit_share(context), settings[0].tail_of.label
-    rows = [_make_row(setting) for setting in settings]
+    rows = [{
+        "candidate": of.candidate, "setting": of.text, "duration_s": of.value("duration_s"),
+        "change": (of.tail.ratio or 0.0) - 1,
+        "low": None if of.tail.low is None else of.tail.low - 1,
+        "high": None if of.tail.high is None else of.tail.high - 1,
+    } for of in settings]  # fmt: skip
     at = format_at_load(context, load)
+    names = format_list([f"{setting.candidate} ({setting.text})" for setting in unknown])
+    undrawn = f" Not drawn, as a value is missing: {names}." if unknown else ""
     title, drawing = _write_title(context, settings, share, tail, at), Drawing()
     shows = (
         Show("candidate", "candidate"), Show("setting", "setting"),
@@ -84,24 +91,10 @@ def _draw_frontier(
         f"has too few blocks. The broken line is the limit of +{format_share(share)}. Marks "
         "further down and to the left are better. Named are settings with at least "
         f"{BLOCKS_LEAST} blocks whose backups ran during {format_share(COVERED_LEAST)} of the "
-        f"measurement.{_name_undrawn(unknown)}",
+        f"measurement.{undrawn}",
         description=f"A chart of the change of {tail} against the duration of a backup, "
         f"with marks for each candidate: {', '.join(context.evidence.candidates)}.",
     )  # fmt: skip
-
-
-def _name_undrawn(settings: list[Setting]) -> str:
-    names = [f"{setting.candidate} ({setting.text})" for setting in settings]
-    return f" Not drawn, as a value is missing: {format_list(names)}." if names else ""
-
-
-def _make_row(of: Setting) -> dict[str, Any]:
-    tail = of.tail
-    low, high = (None if each is None else each - 1 for each in (tail.low, tail.high))
-    return {
-        "candidate": of.candidate, "setting": of.text, "duration_s": of.value("duration_s"),
-        "change": (tail.ratio or 0.0) - 1, "low": low, "high": high,
-    }  # fmt: skip
 
 
 def _write_title(
@@ -129,7 +122,10 @@ def _draw_chart(context: Context, drawing: Drawing, rows: Rows, share: float, ta
     domain = (min(span) - spare, max(span) + spare)
     title = f"Change of {tail} with backups"
     y = make_y_axis("change", title, domain, **label_ticks(SIGNED_PERCENT), tickCount=6)
-    durations = [{"value": row["duration_s"] / _leave_room(row["setting"])} for row in rows]
+    durations = []
+    for row in rows:  # the name of a mark is to the right of it
+        name_share = min(0.5, (GAP + LETTER * len(row["setting"])) / WIDTH)
+        durations.append({"value": row["duration_s"] / (1 - name_share)})
     longest = find_domain(durations, log=False)
     x = make_x_axis("duration_s", "Duration of a backup (s)", longest, tickCount=6)
     limit = LimitLine(share, f"+{format_share(share)}", palette.MARK[0])
@@ -144,11 +140,6 @@ def _draw_chart(context: Context, drawing: Drawing, rows: Rows, share: float, ta
         look = {"align": "left", "dx": 9, "dy": -7, "color": palette.MUTED[0]}
         layers.append(drawing.mark("text", rows, beside, **look))
     return merge_layers(layers, width=WIDTH, height=HEIGHT)
-
-
-def _leave_room(name: str) -> float:
-    """Where a mark may stand at most, as a share of the width: its name is to the right of it."""
-    return 1 - min(0.5, (GAP + LETTER * len(name)) / WIDTH)
 
 
 def _draw_marks(drawing: Drawing, rows: Rows, channels: dict[str, Any]) -> list[Spec]:
@@ -226,15 +217,14 @@ def format_at_load(context: Context, load: Point) -> str:
 
 
 def name_setting(context: Context, setting: Setting) -> str:
-    """The candidate, and what of the point tells it from others."""
-    others = [_format(context, name, setting.point) for name in context.factors if name != BACKUP]
-    known = [other for other in others if other]
-    return f"{setting.candidate} ({', '.join(known)})" if known else setting.candidate
-
-
-def _format(context: Context, name: str, point: Point) -> str:
-    """The value of a factor; of the users only where backups have several levels."""
-    if not get_factor(name).counts:
-        return f"{name.removeprefix(SETTINGS)} {format_value(point.values[name])}"
-    levels = {point.level for point in list_points(context.evidence)}
-    return Point(((name, point.level),)).in_words(context.level_unit) if len(levels) > 1 else ""
+    """The candidate, and what of the point tells it from others: users if they have levels."""
+    parts, levels = [], {point.level for point in list_points(context.evidence)}
+    for name in context.factors:
+        if get_factor(name).counts:
+            if len(levels) > 1:
+                level = Point(((name, setting.point.level),))
+                parts.append(level.in_words(context.level_unit))
+        elif name != BACKUP:
+            value = format_value(setting.point.values[name])
+            parts.append(f"{name.removeprefix(SETTINGS)} {value}")
+    return f"{setting.candidate} ({', '.join(parts)})" if parts else setting.candidate

@@ -43,7 +43,6 @@ EXTENT = 40
 BACKLOG = " “To archive” counts the finished files of the log that wait for their archive."
 READ_S, WRITE_S = (metrics.OPERATIONS[each][1] for each in ("read", "write"))
 
-
 STRIPS: Mapping[str, Strip] = {
     "tpm": Strip("TPM", "count"),
     "read_s": Strip("Reads (ms)", "duration", MS_PER_S),
@@ -61,23 +60,14 @@ def _plot(context: Context) -> list[Drawn]:
     point = choose_point(context)
     if point is None:
         return []
-    windows = _choose_windows(context, point)
+    block = find_median_block(context.evidence, point)
+    windows = dict(block.windows) if block else {}
     rows = [row for name, window in windows.items() for row in _read_window(context, name, window)]
     types = {"candidate": pl.String, "second": pl.Int64, **dict.fromkeys(STRIPS, pl.Float64)}
     frame = pl.DataFrame(rows, schema=types)
     if frame.is_empty():
         return [Absent(KEY, "windows with backups over time", "no window has samples")]
     return [_draw_figure(context, point, windows, frame)]
-
-
-def _choose_windows(context: Context, point: Point) -> dict[str, Window]:
-    """Of each candidate: of the median block, else the first that has numbers."""
-    block = find_median_block(context.evidence, point)
-    if block is not None:
-        return dict(block.windows)
-    every = {name: context.evidence.at(name, point) for name in context.evidence.candidates}
-    first = {name: next((w for w in each if w.measured), None) for name, each in every.items()}
-    return {name: window for name, window in first.items() if window is not None}
 
 
 def _draw_figure(
@@ -185,24 +175,20 @@ def _draw_charts(
     width = (WIDTH + 20) // columns - 60
     ends = [float(each["until"]) for every in spans.values() for each in every]
     last = max([*ends, *(float(each) + 1 for each in frame["second"].to_list())])
-    stacks = []
+    stacks, domains = [], {}
+    for strip in present:
+        values = frame[strip].drop_nulls() * STRIPS[strip].scale
+        domains[strip] = find_domain([{"value": value} for value in values], log=False)
     for index, (name, mine) in enumerate(spans.items()):
         own = frame.filter(pl.col("candidate") == name)
         charts = [
-            _draw_chart(drawing, strip, mine, own, _find_domain(frame, strip), last, width,
+            _draw_chart(drawing, strip, mine, own, domains[strip], last, width,
                    context.styles[name].colour, title=name if strip == present[0] else "",
                    left=index % columns == 0, bottom=strip == present[-1])
             for strip in present
         ]  # fmt: skip
         stacks.append(place_stacked(charts, spacing=18))
     return place_in_grid(stacks, columns)
-
-
-def _find_domain(frame: pl.DataFrame, strip: str) -> tuple[float, float]:
-    scale = STRIPS[strip].scale
-    return find_domain(
-        [{"value": drop_null * scale} for drop_null in frame[strip].drop_nulls()], log=False
-    )
 
 
 def _draw_chart(

@@ -7,14 +7,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from stithy.cluster.daemons import (
+    HEALTHY,
+    find_osd_pids,
+    has_noticed,
+    read_health,
+    read_status,
+    wait_for_health,
+    wait_for_osds,
+)
 from stithy.cluster.faults import (
     FAULTS,
     ClusterFault,
     Packets,
+    lose_osd,
     readmit_osds,
     repair_cluster,
     run_admin_command,
 )
+from stithy.cluster.image import cut_image_off
+from stithy.cluster.layout import ClusterEntry, read_entry
 from stithy.errors import InfrastructureError
 from stithy.needs import Need
 from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target
@@ -30,7 +42,6 @@ from stithy.storage.providers.ceph.laboratory import FILTERS
 from stithy.units import FinePercent, limit_quantity
 
 if TYPE_CHECKING:
-    from stithy.cluster.layout import ClusterEntry
     from stithy.study.model import Study
 
 
@@ -86,20 +97,16 @@ class LossKeys(PartitionKeys):
     )
 
 
-def _choose_keys(fault: ClusterFault) -> type[FaultKeys]:
-    if fault.of == "OSD":
-        return OsdKeys
-    if "share" in fault.takes:
-        return LossKeys
-    return PartitionKeys if fault.takes else HostKeys
-
-
 class CephFault(FaultKind):
     """A fault of a part of a cluster: of a laboratory, or of one that a study lets Stithy break."""
 
     def __init__(self, fault: ClusterFault) -> None:
         """As it is called everywhere."""
-        self.name, self.text, self.keys = fault.name, fault.text, _choose_keys(fault)
+        self.name, self.text, self.keys = fault.name, fault.text, HostKeys
+        if fault.of == "OSD":
+            self.keys = OsdKeys
+        elif fault.takes:
+            self.keys = LossKeys if "share" in fault.takes else PartitionKeys
         self.needs: tuple[Need, ...] = FILTERS if fault.takes else ()
         self._fault = fault
 
@@ -108,8 +115,12 @@ class CephFault(FaultKind):
         spec = study.candidates[candidate].spec
         if not isinstance(spec, CephSpec):
             return "it is not on a Ceph cluster"
+        if spec.ceph.conf is not None and not self._fault.remote:
+            possible = " and ".join(name for name, fault in FAULTS.items() if fault.remote)
+            return f"its cluster is somebody's, with hosts of its own: it can have {possible}"
         if spec.ceph.conf is not None:
-            return self._explain_foreign(allowed=spec.ceph.allow_faults)
+            because = "its cluster is somebody's: only `allow_faults: true` beside `conf` allows it"
+            return None if spec.ceph.allow_faults else because
         hosts = range(1, spec.ceph.hosts + 1)
         numbers = {"host": hosts, "peer": hosts, "osd": range(len(spec.ceph.osd_names))}
         for name, number in keys:
@@ -117,14 +128,6 @@ class CephFault(FaultKind):
                 return f"it has no {name} {number}, only {known.start} to {known.stop - 1}"
         if isinstance(keys, PartitionKeys) and keys.peer == keys.host:
             return f"host {keys.host} cannot be cut off from itself: name another `peer`"
-        return None
-
-    def _explain_foreign(self, *, allowed: bool) -> str | None:
-        if not self._fault.remote:
-            possible = " and ".join(name for name, fault in FAULTS.items() if fault.remote)
-            return f"its cluster is somebody's, with hosts of its own: it can have {possible}"
-        if not allowed:
-            return "its cluster is somebody's: only `allow_faults: true` beside `conf` allows it"
         return None
 
     def is_promised(self, study: "Study", candidate: str, keys: Any) -> bool:
@@ -142,7 +145,11 @@ class CephFault(FaultKind):
             share = keys.share / 100 if isinstance(keys, LossKeys) else 1.0
             packets = Packets(keys.direction, keys.peer, share)
         if entry.access:
-            _require_fit(target, folder, entry, number)
+            dump = json.loads(run_admin_command(folder, entry, "osd", "dump", "--format", "json"))
+            if because := explain_unfit(dump, number):
+                remedy = "name another OSD under `scenario.failure.faults`, or put this one right"
+                where = f"candidate {target.candidate}"
+                raise InfrastructureError(because, where=where, remedy=remedy)
             record = target.context.session.books.recorder(target.candidate)
             record(FAULT, list_fault_facts(entry, number))
         if (strike := self._fault.strike) is not None:
@@ -179,19 +186,8 @@ class CephFault(FaultKind):
         return is_noticed(target)
 
 
-def _require_fit(target: Target, folder: Path, entry: "ClusterEntry", osd: int) -> None:
-    dump = json.loads(run_admin_command(folder, entry, "osd", "dump", "--format", "json"))
-    if because := explain_unfit(dump, osd):
-        raise InfrastructureError(
-            because, where=f"candidate {target.candidate}",
-            remedy="name another OSD under `scenario.failure.faults`, or put this one right",
-        )  # fmt: skip
-
-
-def find_cluster(target: Target) -> tuple[Path, "ClusterEntry"]:
+def find_cluster(target: Target) -> tuple[Path, ClusterEntry]:
     """Find the folder of the cluster that serves the volume, and its entry."""
-    from stithy.cluster.layout import read_entry
-
     folder = target.volume.clusters[0]
     entry = read_entry(folder)
     assert entry is not None  # it serves the volume
@@ -209,17 +205,12 @@ def return_host(target: Target) -> None:
 
 def is_noticed(target: Target) -> bool:
     """Whether the monitor has marked an OSD; of somebody's cluster Stithy had it done."""
-    from stithy.cluster.daemons import has_noticed
-
     folder, entry = find_cluster(target)
     return bool(entry.access) or has_noticed(folder, entry)
 
 
 def bring_osds_back(target: Target, *, replaces: bool) -> None:
     """Start OSDs that are not there; `replaces`: an empty one for each that cannot start."""
-    from stithy.cluster.daemons import find_osd_pids, wait_for_osds
-    from stithy.cluster.faults import lose_osd, repair_cluster
-
     folder, entry = find_cluster(target)
     repair_cluster(folder, entry)
     try:
@@ -240,9 +231,6 @@ def find_orphans(target: Target) -> str | None:
 
     Requests of the image then fail at once.
     """
-    from stithy.cluster.daemons import read_status
-    from stithy.cluster.image import cut_image_off
-
     folder, entry = find_cluster(target)
     clock = target.context.session.clock
     from_s = clear_s = clock.monotonic_s()
@@ -260,8 +248,6 @@ def find_orphans(target: Target) -> str | None:
 
 def wait_until_clean(target: Target) -> str:
     """Wait until all copies are there again. Raises InfrastructureError after a limit."""
-    from stithy.cluster.daemons import HEALTHY, wait_for_health
-
     if find_cluster(target)[1].access:
         target.context.session.stop.asked.wait(REPORTED_S)
     good = (HEALTHY, UNMANAGED)
@@ -290,9 +276,6 @@ def scrub_clean(target: Target) -> str:
 
 def _read_health(target: Target) -> str:
     """As its OSDs say it; of somebody's cluster its manager."""
-    from stithy.cluster.daemons import HEALTHY, read_health
-    from stithy.cluster.faults import run_admin_command
-
     folder, entry = find_cluster(target)
     if not entry.access:
         return read_health(folder, entry)

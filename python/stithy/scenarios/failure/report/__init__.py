@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from stithy.activity import DeclaredActivity
 from stithy.registry import plugins
-from stithy.report.blocks import Block, SectionKind, set_figures, set_grid, set_open, set_paragraph
+from stithy.report.blocks import Block, SectionKind, set_grid, set_open, set_paragraph
 from stithy.report.page import Page
-from stithy.report.tables import PageTable
 from stithy.scenarios.failure.declared import ACTIVITY
 from stithy.scenarios.failure.judge import Suffered
 from stithy.scenarios.failure.keys import NAME
@@ -37,42 +36,24 @@ PHASE_NOTE = (
 )
 
 
-def _make_tables(page: Page) -> Iterator[PageTable]:
-    yield tables.make_survival_table(page.context)
-    yield tables.make_losses_table(page.context)
-    yield tables.make_phases_table(page.context)
-
-
 def _set_failure(page: Page) -> Iterator[Block]:
     context = page.context
     if not Suffered.list_in(context.evidence):
         return
     yield from set_open(page.tables[tables.SURVIVAL])
     yield from set_paragraph(SURVIVAL_NOTE, style="note")
-    yield from set_figures(page.find_drawn(NAME))
-    yield from set_grid(page.tables[NAME])
     what = context.evidence.throughput.noun.partition(" per ")[0]
-    yield from set_paragraph(LOSS_NOTE.format(what=what), style="note")
+    yield from page.set_usual(NAME, LOSS_NOTE.format(what=what))
     yield from set_grid(page.tables[tables.PHASE_TABLE])
     yield from set_paragraph(PHASE_NOTE, context.footer + ".", style="note")
 
 
-def _list_covered(page: Page) -> Iterator[str]:
-    """All metrics of the activity: what has no column here is a value of single windows."""
-    del page
-    yield from (metric.name for metric in plugins(DeclaredActivity)[ACTIVITY].metrics)
-
-
 PLUGINS = (
     SectionKind(
-        NAME,
-        22,
-        TITLE,
-        _set_failure,
-        make_tables=_make_tables,
-        list_covered=_list_covered,
-        covers_points=True,
+        NAME, 22, TITLE, _set_failure, covers_points=True,
+        make_tables=lambda page: [make(page.context) for make in tables.MAKERS],
+        # All metrics of the activity: what has no column here is a value of single windows.
+        list_covered=lambda _: [each.name for each in plugins(DeclaredActivity)[ACTIVITY].metrics],
     ),
-    *findings.PLUGINS,
-    *seconds.PLUGINS,
-)
+    *findings.PLUGINS, *seconds.PLUGINS,
+)  # fmt: skip

@@ -50,39 +50,33 @@ def find_survival(analysis: Analysis) -> Iterator[SurvivalFinding]:
 
 def describe_survival(finding: SurvivalFinding, unit: str) -> str:
     """Say first what was lost, and by whom; without a loss what came of the fault asked about."""
-    faults = {each.point for each in finding.of if each.fate is Fate.LOST}
-    sentences = [_describe_fault(list(group), finding.loads > 1, unit)
-                 for _, group in groupby(finding.of, key=lambda each: each.point)]  # fmt: skip
+    sentences, faults = [], {each.point for each in finding.of if each.fate is Fate.LOST}
+    for point, group in groupby(finding.of, key=lambda each: each.point):
+        leading, *others = group
+        name = leading.fault
+        through = "without a fault" if name == NONE else f"through {name_fault(name)}"
+        if finding.loads > 1:
+            through += f" {drop_factor(point, FAULT).at(unit)}"
+        parts = [describe_one(leading, through), *map(describe_one, others)]
+        sentences.append(join_parts(parts, "; "))
     first = max(1, len(faults))
     parts = [join_parts(sentences[:first], "; "), *sentences[first:]]
     ended = [Statement("{said}.", said=part) for part in parts]
-    return join_parts([*ended, *_explain_lost(finding), *_describe_intervals(finding)], " ")
+    return join_parts([*ended, *_explain_losses_and_bounds(finding)], " ")
 
 
-def _explain_lost(finding: SurvivalFinding) -> Iterator[Statement]:
+def _explain_losses_and_bounds(finding: SurvivalFinding) -> Iterator[Statement]:
     for of in (each for each in finding.of if each.unreadable):
         yield Statement(
             "{candidate} lost the database: it could not be read after {fault}: {because}.",
             candidate=of.candidate, fault=name_fault(of.fault),
             because=make_clause(of.because or "no reason is known"),
         )  # fmt: skip
-
-
-def _describe_intervals(finding: SurvivalFinding) -> Iterator[Statement]:
     counts = [each.pause.pairs for each in finding.of if each.pause.low is not None]
     if counts:
         kind = f"plain {T_INTERVAL}" if min(counts) < BLOCKS_LEAST else CONSERVATIVE
         yield Statement(f"Bounds are {kind} intervals of {{windows}} valid windows.",
                         windows=Ends(min(counts), max(counts)))  # fmt: skip
-
-
-def _describe_fault(of: Sequence[Survival], is_load_said: bool, unit: str) -> Statement:
-    name = of[0].fault
-    through = "without a fault" if name == NONE else f"through {name_fault(name)}"
-    if is_load_said:
-        through += f" {drop_factor(of[0].point, FAULT).at(unit)}"
-    parts = [describe_one(each, "" if index else through) for index, each in enumerate(of)]
-    return join_parts(parts, "; ")
 
 
 def name_fault(name: str) -> str:
@@ -143,17 +137,14 @@ def _describe_loss(of: Survival, at: str) -> Statement:
 def _describe_felt(of: Survival) -> str:
     if not of.counted:
         return "; no window of it is valid, so its pause is not known"
-    parts = [*_describe_pause(of), *_describe_degraded(of)]
+    pauses = []
+    if of.pause.value is not None and of.is_paused is False:
+        same = "no noticeably longer pause ({value:measured})"
+        pauses.append(Statement(same, value=of.pause.value))
+    elif of.pause.value is not None:
+        pauses.append(Statement("a pause of {pause}", pause=write_effect(of.pause, write_time)))
+    parts = [*pauses, *_describe_degraded(of)]
     return join_parts([", with ", join_list(parts)], "") if parts else ""
-
-
-def _describe_pause(of: Survival) -> Iterator[Statement]:
-    if of.pause.value is None:
-        return
-    if of.is_paused is False:
-        yield Statement("no noticeably longer pause ({value:measured})", value=of.pause.value)
-    else:
-        yield Statement("a pause of {pause}", pause=write_effect(of.pause, write_time))
 
 
 def _describe_degraded(of: Survival) -> Iterator[Statement]:

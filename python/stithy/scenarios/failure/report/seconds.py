@@ -1,10 +1,7 @@
 """A window with each fault over time, thin behind it the window without; its phases shaded."""
 
-from collections.abc import Iterator
-
 from stithy.analysis.evidence import Window
-from stithy.report.blocks import Drawn, FigureKind
-from stithy.report.context import Context
+from stithy.report.blocks import FigureKind
 from stithy.report.drawing import palette
 from stithy.report.timelines import Timeline, TimelineWords, draw_each_point
 from stithy.scenarios.failure.impact import find_phases
@@ -25,10 +22,6 @@ APART_S = 0.3
 """Own: the begin of a quicker repair would stand under its end."""
 
 
-def _plot(context: Context) -> Iterator[Drawn]:
-    return draw_each_point(context, KEY, Suffered.list_in(context.evidence), WORDS, _make_line)
-
-
 def _make_line(window: Window, alone: Window) -> Timeline:
     spans = {span["name"]: span for span in window.spans}
     found = {
@@ -45,4 +38,8 @@ def _make_line(window: Window, alone: Window) -> Timeline:
     return Timeline(window, alone, find_phases(window), events)
 
 
-PLUGINS = (FigureKind(KEY, 17, NAME, _plot, ("values",)),)
+PLUGINS = (
+    FigureKind(KEY, 17, NAME, needs_tables=("values",), plot=lambda context: draw_each_point(
+        context, KEY, Suffered.list_in(context.evidence), WORDS, _make_line,
+    )),
+)  # fmt: skip

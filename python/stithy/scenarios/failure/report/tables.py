@@ -96,7 +96,9 @@ def _make_row(context: Context, of: Survival) -> dict[str, Any]:
         "because": of.because, **times,
         "pause_s": of.pause.value, "pause_low": of.pause.low, "pause_high": of.pause.high,
         "longer_shown": write_effect(of.longer, partial(format_signed, PAUSE)),
-        "lost_work_shown": write_effect(of.lost_work, _write_count),
+        "lost_work_shown": write_effect(
+            of.lost_work, lambda number: format_count(number).replace("-", MINUS)
+        ),
         **_list_bounds("longer", of.longer),
         **_list_bounds("lost_work", of.lost_work),
     }  # fmt: skip
@@ -104,10 +106,6 @@ def _make_row(context: Context, of: Survival) -> dict[str, Any]:
 
 def _list_bounds(name: str, effect: Effect) -> dict[str, float | None]:
     return {name: effect.value, f"{name}_low": effect.low, f"{name}_high": effect.high}
-
-
-def _write_count(number: float) -> str:
-    return format_count(number).replace("-", MINUS)
 
 
 def make_phases_table(context: Context) -> PageTable:
@@ -150,3 +148,6 @@ def _list_phase_rows(context: Context, of: Suffered) -> Iterator[dict[str, Any]]
 
 def _write_change(ratio: float) -> str:
     return format_signed_share(ratio - 1)
+
+
+MAKERS = make_survival_table, make_losses_table, make_phases_table

@@ -113,12 +113,6 @@ class BackupAggressorSpec(OwnDatabase):
         return BackupOptions(self.processes, self.compression, self.bytes_per_s, self.kind)
 
 
-def _bound_cycles(spec: BackupAggressorSpec, study: Study) -> int:
-    if not spec.every_s:
-        return spec.cycles
-    return min(spec.cycles, math.ceil(study.load.duration_s / spec.every_s))
-
-
 class Backup(Aggressor):
     """A neighbour that backs databases of its own up, and restores them, in cycles."""
 
@@ -140,11 +134,12 @@ class Backup(Aggressor):
 
         Nobody works on them: what their backups log by themselves has room in `held`.
         """
-        method = get_engine(study.database.engine).get_backup(spec.method)
-        kept = spec.count_servers_beside() * method.count_room_bytes(
-            held, 0, spec.options, _bound_cycles(spec, study)
-        )
-        databases = 2 * spec.count_servers_beside() * held
+        method, cycles = get_engine(study.database.engine).get_backup(spec.method), spec.cycles
+        if spec.every_s:
+            cycles = min(cycles, math.ceil(study.load.duration_s / spec.every_s))
+        servers = spec.count_servers_beside()
+        kept = servers * method.count_room_bytes(held, 0, spec.options, cycles)
+        databases = 2 * servers * held
         if spec.volume == "backup":
             return {"backup": databases + kept}
         return {"data": databases, "backup": kept}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from stithy.metrics import P95, P99, TPM
 from stithy.report.blocks import (
     Block,
     SectionKind,
@@ -24,14 +25,7 @@ from stithy.scenarios.noisy_neighbour.judge import find_disturbances
 from stithy.scenarios.noisy_neighbour.plan import NEIGHBOUR
 from stithy.scenarios.noisy_neighbour.reactions import IN_A_ROW, KEPT_SHARE
 from stithy.scenarios.noisy_neighbour.report import figures, seconds, shares
-from stithy.scenarios.noisy_neighbour.report.findings import (
-    P95,
-    P99,
-    TPM,
-    Found,
-    state,
-    write_findings,
-)
+from stithy.scenarios.noisy_neighbour.report.findings import state, write_findings
 from stithy.scenarios.noisy_neighbour.report.neighbours import (
     DURATIONS,
     SERVERS,
@@ -78,47 +72,40 @@ FELT = (
 def _make_tables(page: Page) -> Iterator[PageTable]:
     context = page.context
     rows = [_make_row(context, disturbance) for disturbance in find_disturbances(context)]
-    others = [factor for factor in context.factors if factor != NEIGHBOUR]
-    yield make_table(NAME, TITLE, _list_shows(others), rows).told()
+    others = (Show(factor, factor) for factor in context.factors if factor != NEIGHBOUR)
+    growths = []
+    for key, name in (("p99", "p99"), ("p95", "p95"), ("goodput", "Throughput")):
+        growths += [Show(key, f"{name} ratio", "ratio"), Show(f"{key}_low", "from", "ratio"),
+                    Show(f"{key}_high", "to", "ratio")]  # fmt: skip
+    shows = (
+        *others, Show("candidate", "Candidate"), Show("neighbour", "Neighbour"),
+        Show("asked", "Asked (1/s)", "rate"), Show("achieved", "Achieved (1/s)", "rate"),
+        Show("state", "State"), *growths, Show("worked", "Under neighbour", "share"),
+        Show("isolation", "Isolation", "share"), Show("alone", "alone", "share"),
+        Show("lost_low", "difference from", "signed share"),
+        Show("lost_high", "to", "signed share"), Show("first", "1st percentile", "share"),
+        Show("worst", "Worst second", "share"), Show("least", "Least tenant", "share"),
+        Show("fairness", "Fairness", "ratio"),
+        Show("work", "Work (of asked)", "ratio"), Show("cycles", "Cycles", "count"),
+        Show("felt", "felt", "count"), Show("chance", "by chance", "count"),
+        Show("onset", "Onset", "duration"), Show("settling", "Settling", "duration"),
+    )  # fmt: skip
+    yield make_table(NAME, TITLE, shows, rows).told()
     yield make_durations_table(context)
     yield make_servers_table(context)
 
 
-def _list_shows(others: list[str]) -> Iterator[Show]:
-    yield from (Show(other, other) for other in others)
-    yield Show("candidate", "Candidate")
-    yield Show("neighbour", "Neighbour")
-    yield Show("asked", "Asked (1/s)", "rate")
-    yield Show("achieved", "Achieved (1/s)", "rate")
-    yield Show("state", "State")
-    for key, name in (("p99", "p99"), ("p95", "p95"), ("goodput", "Throughput")):
-        yield Show(key, f"{name} ratio", "ratio")
-        yield Show(f"{key}_low", "from", "ratio")
-        yield Show(f"{key}_high", "to", "ratio")
-    yield Show("worked", "Under neighbour", "share")
-    yield Show("isolation", "Isolation", "share")
-    yield Show("alone", "alone", "share")
-    yield Show("lost_low", "difference from", "signed share")
-    yield Show("lost_high", "to", "signed share")
-    yield Show("first", "1st percentile", "share")
-    yield Show("worst", "Worst second", "share")
-    yield Show("least", "Least tenant", "share")
-    yield Show("fairness", "Fairness", "ratio")
-    yield Show("work", "Work (of asked)", "ratio")
-    yield Show("cycles", "Cycles", "count")
-    yield Show("felt", "felt", "count")
-    yield Show("chance", "by chance", "count")
-    yield Show("onset", "Onset", "duration")
-    yield Show("settling", "Settling", "duration")
-
-
 def _make_row(context: Context, each: Disturbance) -> dict[str, Any]:
     values, lost = context.list_factor_values(each.point), each.lost
+    growths: dict[str, float | None] = {}
+    for key, quantity in (("p99", P99), ("p95", P95), ("goodput", TPM)):
+        effect = each.growth[quantity].effect
+        growths |= {key: effect.ratio, f"{key}_low": effect.low, f"{key}_high": effect.high}
     row: dict[str, Any] = {
         **{key: value for key, value in values.items() if key != NEIGHBOUR},
         "candidate": each.candidate, "neighbour": describe_neighbour(context, each.point),
         "asked": each.asked, "achieved": each.achieved, "state": state(each),
-        **_list_growths(each),
+        **growths,
         "worked": each.worked, "isolation": each.isolation, "alone": each.alone_isolation,
         "lost_low": lost.low, "lost_high": lost.high, "first": each.first_percentile,
         "worst": each.worst_second, "least": each.least_kept, "fairness": each.fairness,
@@ -131,14 +118,6 @@ def _make_row(context: Context, each: Disturbance) -> dict[str, Any]:
                 "onset": told.onset_s if told else None,
                 "settling": told.settling_s if told else None}  # fmt: skip
     return row
-
-
-def _list_growths(each: Disturbance) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
-    for key, quantity in (("p99", P99), ("p95", P95), ("goodput", TPM)):
-        effect = each.growth[quantity].effect
-        found |= {key: effect.ratio, f"{key}_low": effect.low, f"{key}_high": effect.high}
-    return found
 
 
 def _set_neighbours(page: Page) -> Iterator[Block]:
@@ -155,16 +134,12 @@ def _set_neighbours(page: Page) -> Iterator[Block]:
     if not servers.frame.is_empty():
         yield from set_grid(servers)
         yield from set_paragraph(of_servers(servers), style="note")
-    missing = _explain_missing(found)
+    effects = [each.growth[P99].effect for each in found]
+    because = next((effect.missing_because for effect in effects if effect.ratio is None), None)
+    missing = f"The 99th percentile is missing in part: {because}." if because else None
     cycles = FELT if any(each.felt for each in found) else None
     pooled = explain_pooled(each.growth for each in found)
     yield from set_paragraph(NOTE, cycles, pooled, missing, style="note")
-
-
-def _explain_missing(found: Found) -> str | None:
-    effects = [each.growth[P99].effect for each in found]
-    because = next((effect.missing_because for effect in effects if effect.ratio is None), None)
-    return f"The 99th percentile is missing in part: {because}." if because else None
 
 
 PLUGINS = (

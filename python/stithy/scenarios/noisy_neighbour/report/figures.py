@@ -187,7 +187,16 @@ def _plot_durations(context: Context) -> Iterator[Bars | Absent]:
     point, name = choose_point(context), "neighbour-durations"
     if point is None:
         return
-    durations = read_durations(context, point, _list_durations)
+
+    def list_durations(window: Window) -> Iterator[Duration]:
+        for span in (*list_cycles(window.spans), *list_parts(window.spans)):
+            if span["outcome"] == "done" and span["to_s"] is not None:
+                name = str(span["name"])
+                number = name.partition(":")[0].rpartition(" ")[2]
+                yield Duration(find_part(name) or "cycle", window.candidate, window.block, number,
+                               span["to_s"] - span["from_s"])  # fmt: skip
+
+    durations = read_durations(context, point, list_durations)
     if durations:
         yield Bars(
             name=name,
@@ -203,15 +212,6 @@ def _plot_durations(context: Context) -> Iterator[Bars | Absent]:
              for window in context.evidence.valid_at(candidate, point)):  # fmt: skip
         because = "no cycle succeeded in a valid window"
         yield Absent(name, "duration of the neighbour's cycles", because)
-
-
-def _list_durations(window: Window) -> Iterator[Duration]:
-    for span in (*list_cycles(window.spans), *list_parts(window.spans)):
-        if span["outcome"] == "done" and span["to_s"] is not None:
-            name = str(span["name"])
-            number = name.partition(":")[0].rpartition(" ")[2]
-            yield Duration(find_part(name) or "cycle", window.candidate, window.block, number,
-                           span["to_s"] - span["from_s"])  # fmt: skip
 
 
 SIZE, RATE = "neighbour.cycle_bytes", Quantity("neighbour.bytes_per_s")
@@ -235,11 +235,16 @@ class _Stretches(DataPlot):
     stretches: Sequence[_Stretch]
 
     def draw_chart(self, context: Context, drawing: Drawing) -> Spec:
-        rows = [
-            {"candidate": name, "second": at_s, "value": rate / BYTES_PER_MB}
-            for name in context.evidence.candidates
-            for at_s, rate in _list_steps([of for of in self.stretches if of.candidate == name])
-        ]
+        rows = []
+        for name in context.evidence.candidates:
+            rates = _list_rates([of for of in self.stretches if of.candidate == name])
+            steps = [(from_s, rate) for from_s, _, rate in rates]
+            if rates and rates[0][0] > 0:
+                steps.insert(0, (0.0, 0.0))
+            if rates:
+                steps.append((rates[-1][1], 0.0))
+            rows += [{"candidate": name, "second": at_s, "value": rate / BYTES_PER_MB}
+                     for at_s, rate in steps]  # fmt: skip
         y = make_value_axis(Axis("Bytes of databases (MB/s)"), find_domain(rows, log=False))
         x = alt.X("second:Q", title="Seconds, with the neighbour", axis=alt.Axis(format="d"))
         channels = {"x": x, "y": y, "opacity": show_picked(), **make_line_channels(context)}
@@ -298,11 +303,9 @@ def _write_throughput_title(context: Context, stretches: Sequence[_Stretch]) -> 
     means = {}
     for name in context.evidence.candidates:
         rates = _list_rates([of for of in stretches if of.candidate == name])
-        list_work_times = [(to_s - from_s, rate) for from_s, to_s, rate in rates if rate]
-        if list_work_times:
-            means[name] = sum(s * rate for s, rate in list_work_times) / sum(
-                s for s, _ in list_work_times
-            )
+        worked = [(to_s - from_s, rate) for from_s, to_s, rate in rates if rate]
+        if worked:
+            means[name] = sum(s * rate for s, rate in worked) / sum(s for s, _ in worked)
     shown = name_by(means, lambda rate: format_quantity(RATE, rate))
     return f"While it works, the neighbour goes through its databases at {shown}"
 
@@ -314,13 +317,6 @@ def _list_rates(stretches: Sequence[_Stretch]) -> list[tuple[float, float, float
         (begin, end, sum(of.rate for of in stretches if of.from_s <= begin and end <= of.to_s))
         for begin, end in pairwise(moments)
     ]
-
-
-def _list_steps(stretches: Sequence[_Stretch]) -> list[tuple[float, float]]:
-    rates = _list_rates(stretches)
-    first = [(0.0, 0.0)] if rates and rates[0][0] > 0 else []
-    last = [(rates[-1][1], 0.0)] if rates else []
-    return [*first, *((from_s, rate) for from_s, _, rate in rates), *last]
 
 
 TABLES = ("tenant_seconds",)

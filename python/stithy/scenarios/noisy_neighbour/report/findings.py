@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations, takewhile
 
 from stithy.analysis.effect import Effect, compare_losses
-from stithy.metrics import Quantity
+from stithy.metrics import P95, P99, TPM, Quantity
 from stithy.point import Point
 from stithy.report.context import Context
 from stithy.report.metrics import list_devices_by_role
@@ -20,7 +20,6 @@ from stithy.scenarios.noisy_neighbour.plan import ALONE, LIMIT, NEIGHBOUR, VOLUM
 from stithy.scenarios.noisy_neighbour.report.neighbours import describe_neighbour
 from stithy.units import format_list, format_share
 
-P99, P95, TPM = Quantity("p99"), Quantity("p95"), Quantity("tpm")
 WORKED_ALL_SHARE = 0.9
 """Own: of a neighbour that worked less it is said how much of the time."""
 
@@ -30,7 +29,13 @@ Found = tuple[Disturbance, ...]
 def write_findings(context: Context, found: Found) -> Iterator[str]:
     """All of them, the largest neighbour that each candidate bears first."""
     yield from _write_headlines(context, found)
-    yield from _write_verdicts(context, found)
+    known, tails = {(each.candidate, each.point): each for each in found}, _choose_tails(found)
+    for point in dict.fromkeys(each.point for each in found):
+        at = f"With a neighbour of {describe_neighbour(context, point)}"
+        at += f" ({_format_settings(context, point)})" if _has_others(context) else ""
+        for a, b in combinations(context.evidence.candidates, 2):
+            both = known[a, point], known[b, point]
+            yield f"{at}, {_write_verdict(both, tails[_drop_neighbour(point)])}."
     for each in found:
         yield from _include_one(context, each, (_choose_tail((each,)), TPM))
     yield from _describe_held_back(context, found)
@@ -50,27 +55,20 @@ def _choose_tail(found: Found) -> Quantity:
 
 def _choose_tails(found: Found) -> Mapping[Point, Quantity]:
     """For each setting of what else varies: candidates there are judged by the same."""
-    return {
-        others: _choose_tail(tuple(each for each in found if _drop_neighbour(each.point) == others))
-        for others in {_drop_neighbour(each.point) for each in found}
-    }
+    groups: dict[Point, list[Disturbance]] = {}
+    for each in found:
+        groups.setdefault(_drop_neighbour(each.point), []).append(each)
+    return {others: _choose_tail(tuple(group)) for others, group in groups.items()}
 
 
 def _write_headlines(context: Context, found: Found) -> Iterator[str]:
     """The largest neighbour that each candidate bears, at each setting of what else varies."""
-    tails = _choose_tails(found)
-    for others, name in dict.fromkeys(
-        (_drop_neighbour(each.point), each.candidate) for each in found
-    ):
-        mine = [
-            each
-            for each in found
-            if (_drop_neighbour(each.point), each.candidate) == (others, name)
-        ]
-        who = (
-            f"{name} ({_format_settings(context, mine[0].point)})" if _has_others(context) else name
-        )
-        tail = tails[others]
+    tails, groups = _choose_tails(found), dict[tuple[Point, str], list[Disturbance]]()
+    for each in found:
+        groups.setdefault((_drop_neighbour(each.point), each.candidate), []).append(each)
+    for (others, name), mine in groups.items():
+        settings = f" ({_format_settings(context, mine[0].point)})" if _has_others(context) else ""
+        who, tail = f"{name}{settings}", tails[others]
         rising = sorted(mine, key=lambda each: float(each.point.values[NEIGHBOUR]))
         rule = (
             f"isolation at least {format_share(ISOLATED_SHARE)} of that alone and {tail} at most "
@@ -138,10 +136,7 @@ def _explain_not_short(each: Disturbance, tail: Quantity) -> str:
     if effect.ratio is None:
         return f"{tail} is not known, as {effect.missing_because}"
     if effect.plain or effect.high is None:
-        return (
-            f"{format_plural(effect.pairs, 'block is', 'blocks are')} too few for a claim about "
-            f"{tail}"
-        )
+        return f"{_explain_few(effect)} for a claim about {tail}"
     if effect.high > GROWTH_MOST:
         return f"{tail} may be {format_in_table(effect.high)} times as long"
     return f"it worked too little of the time for {tail} to show it"
@@ -157,12 +152,9 @@ def _describe_held_back(context: Context, found: Found) -> Iterator[str]:
             "limited": f"was held back by `limit`{', or by the storage' if each.has_limit else ''}",
         }[word]
         others = f" ({_format_settings(context, each.point)})" if _has_others(context) else ""
-        of = "" if each.asked is None else f" of {format_number(each.asked)}"
-        done = (
-            ""
-            if each.achieved is None
-            else f": it achieved {format_number(each.achieved)}{of} per second"
-        )
+        of, done = "" if each.asked is None else f" of {format_number(each.asked)}", ""
+        if each.achieved is not None:
+            done = f": it achieved {format_number(each.achieved)}{of} per second"
         neighbour = describe_neighbour(context, each.point)
         yield f"On {each.candidate}{others} the neighbour of {neighbour} {why}{done}."
 
@@ -174,23 +166,17 @@ def _describe_bought(context: Context, found: Found) -> Iterator[str]:
     for each in found:
         groups.setdefault((each.candidate, each.point.replaced(LIMIT, 0)), []).append(each)
     for (name, _), several in groups.items():
-        tail = _choose_tail(tuple(several))
-        parts = [_describe_bought_by(each, tail, ratio) for each in several
-                 if (ratio := each.growth[tail].effect.ratio) is not None]  # fmt: skip
+        parts, tail = [], _choose_tail(tuple(several))
+        for each in several:
+            if (ratio := each.growth[tail].effect.ratio) is not None:
+                limit, times = each.point.values[LIMIT], format_in_table(ratio)
+                part = f"with a limit of {limit} {tail} is {times} times as long"
+                if each.achieved is not None:
+                    part += f" and it achieves {format_number(each.achieved)} per second"
+                parts.append(part)
         if len(parts) > 1:
             neighbour = describe_neighbour(context, several[0].point)
             yield f"Beside a neighbour of {neighbour} on {name}, {'; '.join(parts)}."
-
-
-def _describe_bought_by(each: Disturbance, tail: Quantity, ratio: float) -> str:
-    limit = each.point.values[LIMIT]
-    said = f"with a limit of {limit} {tail} is {format_in_table(ratio)} times as long"
-    done = (
-        ""
-        if each.achieved is None
-        else f" and it achieves {format_number(each.achieved)} per second"
-    )
-    return f"{said}{done}"
 
 
 def _drop_neighbour(point: Point) -> Point:
@@ -204,16 +190,6 @@ def _has_others(context: Context) -> bool:
 def _format_settings(context: Context, point: Point) -> str:
     values = context.list_factor_values(point)
     return ", ".join(f"{name} {value}" for name, value in values.items() if name != NEIGHBOUR)
-
-
-def _write_verdicts(context: Context, found: Found) -> Iterator[str]:
-    known, tails = {(each.candidate, each.point): each for each in found}, _choose_tails(found)
-    for point in dict.fromkeys(each.point for each in found):
-        at = f"With a neighbour of {describe_neighbour(context, point)}"
-        at += f" ({_format_settings(context, point)})" if _has_others(context) else ""
-        for a, b in combinations(context.evidence.candidates, 2):
-            both = known[a, point], known[b, point]
-            yield f"{at}, {_write_verdict(both, tails[_drop_neighbour(point)])}."
 
 
 def _write_verdict(both: tuple[Disturbance, Disturbance], tail: Quantity) -> str:
@@ -253,11 +229,7 @@ def _name_better(both: tuple[Disturbance, Disturbance], effect: Effect, quantity
         if is_kept
         else f"{quantity} grows {format_in_table(size)} times as much on {worse.candidate}"
     )
-    few = (
-        f", as {format_plural(effect.pairs, 'block is', 'blocks are')} too few"
-        if effect.plain
-        else ""
-    )
+    few = f", as {_explain_few(effect)}" if effect.plain else ""
     return f"it is undecided whether {names} absorbs it better{few}: {what}{shown}{doses}"
 
 
@@ -306,9 +278,10 @@ def _include_one(
             f"{at}, but {_format_ratios(beyond)} {are} 1: tenants and neighbour share something "
             "else, such as CPUs."
         )
-    elif why := next(
-        (_explain_few(name, effect) for name, effect in known.items() if effect.plain), None
-    ):
+    elif plain := [each for each in known.items() if each[1].plain]:
+        quantity, effect = plain[0]
+        unknown = f"{quantity.label} is not known, as {effect.missing_because}"
+        why = unknown if effect.ratio is None else _explain_few(effect)
         yield f"{at}, but whether it costs the tenants anything is not decided: {why}."
     else:
         yield (
@@ -316,9 +289,7 @@ def _include_one(
         )
 
 
-def _explain_few(quantity: Quantity, effect: Effect) -> str:
-    if effect.ratio is None:
-        return f"{quantity.label} is not known, as {effect.missing_because}"
+def _explain_few(effect: Effect) -> str:
     return f"{format_plural(effect.pairs, 'block is', 'blocks are')} too few"
 
 

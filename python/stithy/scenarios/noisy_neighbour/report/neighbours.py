@@ -59,15 +59,10 @@ def describe_neighbour(context: Context, point: Point) -> str:
     """What the neighbour at a point is: `700 requests per second`."""
     level = int(point.values.get(NEIGHBOUR, ALONE))
     for window in context.evidence.windows:
-        if window.point == point and (name := _find_aggressor(window)):
-            return list_aggressors()[name].describe(level)
+        for name in split_names(window.row["activity"]) if window.point == point else ():
+            if name.startswith(OF_NEIGHBOURS):
+                return list_aggressors()[name.removeprefix(OF_NEIGHBOURS)].describe(level)
     return str(level)
-
-
-def _find_aggressor(window: Window) -> str | None:
-    names = split_names(window.row["activity"])
-    found = (name.removeprefix(OF_NEIGHBOURS) for name in names if name.startswith(OF_NEIGHBOURS))
-    return next(found, None)
 
 
 def make_durations_table(context: Context) -> PageTable:
@@ -148,24 +143,21 @@ ENDS = ("alone", "with")
 
 def make_servers_table(context: Context) -> PageTable:
     """A row for each candidate and tenant, at the neighbour that the figures show."""
-    return make_table(
-        SERVERS, TITLE, _list_shows(), _make_server_rows(context), blocks=pl.Int64
-    ).told()
+    shows = [
+        Show("candidate", "Candidate"), Show("neighbour", "Neighbour"), Show("tenant", "Tenant")
+    ]  # fmt: skip
+    for key, (heading, kind) in QUANTITIES.items():
+        shows += [
+            Show(f"{key}_alone", f"{heading}, alone", kind),
+            Show(f"{key}_with", "with", kind),
+        ]
+    return make_table(SERVERS, TITLE, shows, _make_server_rows(context), blocks=pl.Int64).told()
 
 
 def note(servers: PageTable) -> str:
     """What the columns mean that the table has."""
     held_back = servers.frame["throttled_share_with"].count()
     return f"{NOTE} {HELD_BACK}" if held_back else NOTE
-
-
-def _list_shows() -> Iterator[Show]:
-    yield Show("candidate", "Candidate")
-    yield Show("neighbour", "Neighbour")
-    yield Show("tenant", "Tenant")
-    for key, (heading, kind) in QUANTITIES.items():
-        yield Show(f"{key}_alone", f"{heading}, alone", kind)
-        yield Show(f"{key}_with", "with", kind)
 
 
 def _make_server_rows(context: Context) -> Iterator[dict[str, Any]]:

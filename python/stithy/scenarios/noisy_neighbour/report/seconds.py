@@ -205,8 +205,7 @@ def _plot_latency(context: Context) -> Iterator[BySecond | Absent]:
     medians = describe_medians(
         context, select_counted(context, point, frame), pl.col(LATENCY),
         lambda alone, beside: beside / alone,
-        lambda alone,
-        beside: f"{format_measured_duration(alone)} to {format_measured_duration(beside)}",
+        lambda *ends: " to ".join(map(format_measured_duration, ends)),
     )  # fmt: skip
     finding = f"A neighbour of {describe_neighbour(context, point)} takes reads from {medians}"
     yield BySecond(
