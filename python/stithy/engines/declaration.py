@@ -15,11 +15,9 @@ ErrorClass = Literal["retryable", "full", "storage", "lost", "other"]
 cannot be read or written, or are damaged; `lost`: the connection or its server is gone. The hammer
 has the same classes."""
 
-
 WaitGroup = Literal["cpu", "device", "log", "locks", "client", "other"]
 """What a session does or waits for: work on a CPU, data files, the log, other sessions, the
 client."""
-
 
 _GROUPS: Mapping[str, WaitGroup] = {
     "CPU": "cpu", "IO": "device", "Log": "log", "Lock": "locks", "Client": "client",

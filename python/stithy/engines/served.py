@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any, ClassVar
 
 from stithy.clock import Clock
+from stithy.collectors.collector import Sample
 from stithy.engines.engine import Engine, find_engine_of
 from stithy.engines.instance import CommitCounters, Installation, Request, Start
 from stithy.errors import InfrastructureError, PreconditionError, Problems, StithyError, UserError
@@ -61,26 +62,21 @@ LARGE_SHARE = 0.1
 
 
 def choose_installation(
-    product: str,
-    installed: Sequence[Installation],
-    wanted: str | None,
-    is_wanted: Callable[[str], bool],
-) -> Installation | None:
-    """Choose the first of a version that is wanted, with the others; None where none is installed.
+    product: str, installed: Sequence[Installation], wanted: str | None,
+    is_wanted: Callable[[str], bool], none: PreconditionError,
+) -> Installation:  # fmt: skip
+    """Choose the first of a version that is wanted, with the others.
 
-    Raises PreconditionError where others are.
+    Raises PreconditionError where only others are, and `none` where none is installed.
     """
     for installation in installed:
         if wanted is None or is_wanted(installation.version):
             others = [other for other in installed if other is not installation]
             return replace(installation, others=others)
-    if not installed:
-        return None
     raise PreconditionError(
-        f"{product} {wanted} is not installed",
-        where="database.programs",
+        f"{product} {wanted} is not installed", where="database.programs",
         remedy=f"install it, or use what is installed: {', '.join(map(str, installed))}",
-    )
+    ) if installed else none  # fmt: skip
 
 
 def run_as_user(host: Host, command: Command, timeout_s: float = 30.0) -> Finished:
@@ -298,6 +294,15 @@ def settle_commits(
             return CommitCounters(*now, settled=True)
         last = now
     return CommitCounters(*last, settled=False)
+
+
+def make_rate(
+    metric: str, before: float | None, after: float | None, elapsed_s: float, because: str
+) -> Sample:
+    """Give the rate of a counter between two answers; `because`: why one of them lacks it."""
+    if before is None or after is None:
+        return Sample("", metric, None, because)
+    return Sample("", metric, max(0, after - before) / elapsed_s)
 
 
 def scan_large(

@@ -50,11 +50,13 @@ class Grammar:
         if "@" in where or found is None:
             raise self.refuse("the URL cannot be read")
         user, _, word = login.partition(":")
+        user, word, host = map(self.decode, (user, word, found[1] or found[2] or ""))
+        port = self.decode(found[3] or "") or str(self.port)
+        if not re.fullmatch(r"\+?[0-9]+", port) or not 0 < int(port) < 2**16:
+            raise self.refuse("the URL's port is no number from 1 to 65535")
         parts = URLParts(
-            self.decode(user), self.decode(word), self.decode(found[1] or found[2] or ""),
-            self._read_port(self.decode(found[3] or "")), self.decode(database),
-            self._read_options(query),
-        )  # fmt: skip
+            user, word, host, int(port), self.decode(database), self._read_options(query)
+        )
         for name in self.needed:
             if not vars(parts)[name]:
                 raise self.refuse(f"the URL names no {name}")
@@ -68,11 +70,6 @@ class Grammar:
             return unquote(text, errors="strict")
         except ValueError:
             raise self.refuse("the URL cannot be read") from None  # it names a part of it
-
-    def _read_port(self, text: str) -> int:
-        if re.fullmatch(r"\+?[0-9]+", text or "1") and 0 < int(text or self.port) < 2**16:
-            return int(text or self.port)
-        raise self.refuse("the URL's port is no number from 1 to 65535")
 
     def _read_options(self, query: str) -> dict[str, str]:
         options: dict[str, str] = {}

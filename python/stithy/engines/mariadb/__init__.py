@@ -19,30 +19,22 @@ _REACH = "Stithy chooses how an instance is reached: by a private socket, or `lo
 _WATCH = "Stithy keeps the server's messages with the window they belong to"
 _MADE = "the database and its accounts are made by Stithy"
 
+_BUILT_IN = "an instance has the plug-ins that are built in"
+
 OWNED_SETTINGS = {
-    "datadir": _PLACE,
-    "tmpdir": _PLACE,
-    "innodb_data_home_dir": _PLACE,
-    "innodb_log_group_home_dir": _PLACE,
-    "innodb_undo_directory": _PLACE,
-    "innodb_tmpdir": _PLACE,
-    "aria_log_dir_path": _PLACE,
-    "log_basename": _PLACE,
-    "ignore_db_dirs": _PLACE,
-    "socket": _REACH,
-    "port": _REACH,
-    "bind_address": _REACH,
-    "skip_networking": _REACH,
-    "pid_file": _WATCH,
-    "log_error": _WATCH,
-    "init_file": _MADE,
-    "skip_grant_tables": _MADE,
-    "plugin_load": "an instance has the plug-ins that are built in",
-    "plugin_load_add": "an instance has the plug-ins that are built in",
+    **dict.fromkeys(
+        ("datadir", "tmpdir", "innodb_data_home_dir", "innodb_log_group_home_dir",
+         "innodb_undo_directory", "innodb_tmpdir", "aria_log_dir_path", "log_basename",
+         "ignore_db_dirs"), _PLACE,
+    ),
+    **dict.fromkeys(("socket", "port", "bind_address", "skip_networking"), _REACH),
+    **dict.fromkeys(("pid_file", "log_error"), _WATCH),
+    **dict.fromkeys(("init_file", "skip_grant_tables"), _MADE),
+    **dict.fromkeys(("plugin_load", "plugin_load_add"), _BUILT_IN),
     "user": "servers run as a user without rights, which Stithy chooses",
     "local_infile": "rows are loaded by LOAD DATA LOCAL",
     "large_pages": "huge pages would escape the memory limit, so they are off for every candidate",
-}
+}  # fmt: skip
 """Settings that a study may not give, with the reason; all others are passed through."""
 
 TEMP_FILE = "innodb_temp_data_file_path"
@@ -212,15 +204,18 @@ class MariaDBEngine(Engine):
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
         """Give the database of a URL."""
-        from stithy.engines.mariadb.endpoint import open_endpoint
+        from stithy.engines.mariadb.endpoint import MariaDBEndpoint
+        from stithy.engines.mariadb.url import parse_url
 
-        return open_endpoint(url, password)
+        resolved = parse_url(url, password).url
+        return MariaDBEndpoint(resolved, resolved)
 
     def connect_remote(self, url: Secret, password: Secret | None = None) -> "instance.Remote":
         """Give the database of somebody's server, connected."""
-        from stithy.engines.mariadb.remote import connect_remote
+        from stithy.engines.mariadb.remote import RemoteMariaDB
+        from stithy.engines.mariadb.url import parse_url
 
-        return connect_remote(url, password)
+        return RemoteMariaDB(parse_url(url, password).url)
 
     def locate(self, url: Secret) -> str:
         """Say where a URL leads."""

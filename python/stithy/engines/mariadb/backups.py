@@ -277,25 +277,20 @@ class StatementDump(BackupMethod):
             "--single-transaction", "--quick", "--routines", "--hex-blob",
             "--databases", parse_url(source.url).database,
         ]  # fmt: skip
-        return write_packed(
-            argv,
-            _name_file(job.folder, "dump.sql", job.options),
-            job.options,
-            make_client_environment(source.url),
-        )
+        file = _name_file(job.folder, "dump.sql", job.options)
+        return write_packed(argv, file, job.options, make_client_environment(source.url))
 
     def load(self, job: BackupJob, fresh: Source) -> Sequence[Command]:
         """Run the statements, then gather statistics."""
         own = make_client_environment(fresh.url)
+        file = _name_file(job.folder, "dump.sql", job.options)
         load = [str(find_tool(job.programs, self.loader)), *list_client_words(fresh.url)]
         analyse = [
             str(find_tool(job.programs, self.analyser)), *list_client_words(fresh.url),
             "--analyze", "--silent", "--databases", parse_url(fresh.url).database,
         ]  # fmt: skip
         return [
-            read_packed(
-                load, _name_file(job.folder, "dump.sql", job.options), job.options, own, job.folder
-            ),
+            read_packed(load, file, job.options, own, job.folder),
             Command(analyse, environment=own, directory=job.folder),
         ]
 

@@ -23,7 +23,14 @@ from stithy.engines.mariadb.connection import ControlSession, connect, is_mariad
 from stithy.engines.mariadb.declaration import TYPES, classify_state
 from stithy.engines.mariadb.upkeep import list_tables
 from stithy.engines.mariadb.url import parse_url
-from stithy.engines.served import ANSWER_S, CHECKSUMS_S, MARK, ServedEndpoint, settle_commits
+from stithy.engines.served import (
+    ANSWER_S,
+    CHECKSUMS_S,
+    MARK,
+    ServedEndpoint,
+    make_rate,
+    settle_commits,
+)
 from stithy.secrets import Secret
 
 LSN, AGE = "innodb_lsn_current", "innodb_checkpoint_age"
@@ -118,7 +125,7 @@ class StatusCollector:
         elapsed_s, self._last_s = now_s - self._last_s, now_s
         if last is None:
             return []
-        return [*_read_rates(last, now, elapsed_s), *_read_levels(now), *_read_waits(sessions, now)]
+        return [*_read_numbers(last, now, elapsed_s), *_read_waits(sessions, now)]
 
     def close(self) -> None:
         """End the connection."""
@@ -134,20 +141,14 @@ def sum_counters(status: Mapping[str, str], counters: Sequence[str]) -> int | No
     )
 
 
-def _read_rates(
+def _read_numbers(
     last: Mapping[str, str], now: Mapping[str, str], elapsed_s: float
 ) -> Iterator[Sample]:
     for metric, counters in RATES.items():
         before, after = sum_counters(last, counters), sum_counters(now, counters)
-        if before is None or after is None:
-            yield Sample("", metric, None, MISSING.get(metric, UNCOUNTED))
-        else:
-            yield Sample("", metric, max(0, after - before) / elapsed_s)
+        yield make_rate(metric, before, after, elapsed_s, MISSING.get(metric, UNCOUNTED))
     for metric in MISSING.keys() - RATES.keys():
         yield Sample("", metric, None, MISSING[metric])
-
-
-def _read_levels(now: Mapping[str, str]) -> Iterator[Sample]:
     for metric, counter in LEVELS.items():
         value = now.get(counter)
         yield Sample("", metric, None if value is None else float(value),
@@ -223,12 +224,6 @@ GIVEN_MYSQL = (
 )
 
 
-def open_endpoint(url: Secret, password: Secret | None = None) -> "MariaDBEndpoint":
-    """Give the endpoint of a URL as a person gives it, and of a password given beside it."""
-    resolved = parse_url(url, password).url
-    return MariaDBEndpoint(resolved, resolved)
-
-
 class MariaDBEndpoint(ServedEndpoint):
     """What can be asked of a database by URL. Errors as in `connection.connect`."""
 
@@ -241,10 +236,13 @@ class MariaDBEndpoint(ServedEndpoint):
         """Count commits and rollbacks of the server, once the hammer's sessions have ended."""
         user = parse_url(self.url).user
         with self._connect() as session:
+
+            def count() -> tuple[int, int]:
+                status = session.read_status()
+                return int(status["com_commit"]), int(status["com_rollback"])
+
             return settle_commits(
-                clock,
-                lambda: all(other.user != user for other in session.list_sessions()),
-                lambda: _read_commits(session),
+                clock, lambda: all(other.user != user for other in session.list_sessions()), count
             )
 
     def maintenance(self) -> MaintenanceCounters:
@@ -306,8 +304,3 @@ class MariaDBEndpoint(ServedEndpoint):
 
     def _connect(self, timeout_s: float = 60.0) -> ControlSession:
         return connect(parse_url(self.control), timeout_s=timeout_s)
-
-
-def _read_commits(session: ControlSession) -> tuple[int, int]:
-    status = session.read_status()
-    return int(status["com_commit"]), int(status["com_rollback"])

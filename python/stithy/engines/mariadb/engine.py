@@ -67,16 +67,14 @@ def find_installation(
     probed = (_probe(host, folder, problems, product) for folder in searched)
     distinct = {found.programs: found for found in probed if found}.values()
     installed = sorted(distinct, key=lambda one: parse_version(one.version), reverse=True)
-    chosen = choose_installation(
-        product.name, installed, wanted, lambda version: f"{version}.".startswith(f"{wanted}.")
-    )
-    if chosen is not None:
-        return chosen
-    raise PreconditionError(
-        "; ".join(problems) or f"no {product.name} server programs were found",
-        where=where,
+    none = PreconditionError(
+        "; ".join(problems) or f"no {product.name} server programs were found", where=where,
         remedy=f"install them: {product.package.install()}; {product.otherwise}",
-    )
+    )  # fmt: skip
+    return choose_installation(
+        product.name, installed, wanted,
+        lambda version: f"{version}.".startswith(f"{wanted}."), none,
+    )  # fmt: skip
 
 
 def _probe(host: Host, folder: Path, problems: list[str], product: Product) -> Installation | None:

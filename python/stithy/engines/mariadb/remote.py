@@ -51,11 +51,6 @@ HELD = """SELECT IF(table_type LIKE '%VIEW', 'view', 'table') AS kind, table_nam
 """What the database holds; triggers go with their tables."""
 
 
-def connect_remote(url: Secret, password: Secret | None = None) -> "RemoteMariaDB":
-    """Give the database of a URL, connected."""
-    return RemoteMariaDB(parse_url(url, password).url)
-
-
 class RemoteMariaDB(NotStarted, MariaDBEndpoint):
     """A database on a server that runs already."""
 
@@ -187,7 +182,10 @@ def _find_unfit(session: ControlSession) -> tuple[str, str] | None:
 
 
 def _find_lacking_right(session: ControlSession) -> tuple[str, str] | None:
-    lacking = NEEDED - _list_rights(session)
+    [(account,)] = session.run("SELECT CURRENT_USER()")
+    user, _, host = str(account).rpartition("@")
+    grantee = f"'{user}'@'{host}'"
+    lacking = NEEDED - {str(right) for (right,) in session.run(RIGHTS, grantee, grantee)}
     if lacking and not _is_granted_otherwise(session):
         problem = f"the user lacks {', '.join(sorted(lacking))} on the database"
         return problem, "GRANT ALL ON the database TO the user"
@@ -215,22 +213,13 @@ def _is_granted_otherwise(session: ControlSession) -> bool:
     return any(f"`{database}`" in grant for grant in grants)
 
 
-def _list_rights(session: ControlSession) -> set[str]:
-    [(account,)] = session.run("SELECT CURRENT_USER()")
-    user, _, host = str(account).rpartition("@")
-    grantee = f"'{user}'@'{host}'"
-    return {str(right) for (right,) in session.run(RIGHTS, grantee, grantee)}
-
-
 def _find_full(session: ControlSession, sessions: int) -> tuple[str, str] | None:
     variables, status = session.read_variables(), session.read_status()
     statements = int(variables["max_prepared_stmt_count"]) - int(status["prepared_stmt_count"])
     if statements < STATEMENTS_EACH * sessions:
         problem = f"the server can prepare {max(0, statements)} more statements, and {sessions}"
-        return (
-            f"{problem} users need {STATEMENTS_EACH} each or more",
-            "raise max_prepared_stmt_count",
-        )
+        remedy = "raise max_prepared_stmt_count"
+        return f"{problem} users need {STATEMENTS_EACH} each or more", remedy
     limits = [int(variables[name]) for name in ("max_connections", "max_user_connections")]
     used = int(status["threads_connected"]) - 1
     room = min(limit for limit in limits if limit > 0) - used

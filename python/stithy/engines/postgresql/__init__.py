@@ -18,32 +18,22 @@ _WATCH = "Stithy keeps the server's messages with the window they belong to"
 _COUNT = "the report counts checkpoints and runs of autovacuum from the server's messages"
 
 OWNED_SETTINGS = {
-    "data_directory": _PLACE,
-    "config_file": _PLACE,
-    "hba_file": _PLACE,
-    "ident_file": _PLACE,
-    "external_pid_file": _PLACE,
-    "temp_tablespaces": _PLACE,
-    "include": _PLACE,
-    "include_dir": _PLACE,
-    "include_if_exists": _PLACE,
-    "listen_addresses": _REACH,
-    "port": _REACH,
-    "unix_socket_directories": _REACH,
-    "unix_socket_group": _REACH,
-    "unix_socket_permissions": _REACH,
+    **dict.fromkeys(
+        ("data_directory", "config_file", "hba_file", "ident_file", "external_pid_file",
+         "temp_tablespaces", "include", "include_dir", "include_if_exists"), _PLACE,
+    ),
+    **dict.fromkeys(
+        ("listen_addresses", "port", "unix_socket_directories", "unix_socket_group",
+         "unix_socket_permissions"), _REACH,
+    ),
     "password_encryption": "the password of each instance is generated, and hashed as Stithy asks",
-    "logging_collector": _WATCH,
-    "log_destination": _WATCH,
-    "log_directory": _WATCH,
-    "log_filename": _WATCH,
-    "log_line_prefix": _WATCH,
-    "log_timezone": _WATCH,
-    "log_min_messages": _WATCH,
-    "log_checkpoints": _COUNT,
-    "log_autovacuum_min_duration": _COUNT,
+    **dict.fromkeys(
+        ("logging_collector", "log_destination", "log_directory", "log_filename",
+         "log_line_prefix", "log_timezone", "log_min_messages"), _WATCH,
+    ),
+    **dict.fromkeys(("log_checkpoints", "log_autovacuum_min_duration"), _COUNT),
     "huge_pages": "huge pages would escape the memory limit, so they are off for every candidate",
-}
+}  # fmt: skip
 """Settings that a study may not give, with the reason; all others are passed through."""
 
 _NOT_FLUSHED = (
@@ -168,9 +158,10 @@ class PostgreSQLEngine(Engine):
 
     def connect_remote(self, url: Secret, password: Secret | None = None) -> "instance.Remote":
         """Give the database of somebody's server, connected."""
-        from stithy.engines.postgresql.remote import connect_remote
+        from stithy.engines.postgresql.endpoint import resolve
+        from stithy.engines.postgresql.remote import RemotePostgreSQL
 
-        return connect_remote(url, password)
+        return RemotePostgreSQL(resolve(url, password))
 
     def locate(self, url: Secret) -> str:
         """Say where a URL leads."""

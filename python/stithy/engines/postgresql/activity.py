@@ -13,6 +13,7 @@ from stithy.collectors.collector import Sample
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, connect, quote_text
 from stithy.engines.postgresql.declaration import TYPES
 from stithy.engines.postgresql.url import parse_url
+from stithy.engines.served import make_rate
 from stithy.secrets import Secret
 
 _DATABASE = """'database', (SELECT json_build_object(
@@ -80,12 +81,8 @@ class ActivityReader:
 
 def make_activity_query(version: int, database: str) -> str:
     """The query for a server version such as 150013."""
-    parts = [
-        _DATABASE.format(database=quote_text(database)),
-        _SERVER,
-        _read_checkpoints(version),
-        _ACTIVITY,
-    ]
+    counters = _DATABASE.format(database=quote_text(database))
+    parts = [counters, _SERVER, _read_checkpoints(version), _ACTIVITY]
     if version >= 140000:
         parts.append(_WAL.format(more=_WAL_WRITTEN if version < 180000 else _WAL_WRITTEN_18))
     if version >= 160000:
@@ -136,6 +133,7 @@ _RATES = {
 }
 
 _IO_RATES = ("reads", "writes", "extends", "fsyncs")
+UNCOUNTED = "this version of PostgreSQL does not count it"
 
 
 class ServerActivity:
@@ -155,11 +153,7 @@ class ServerActivity:
         elapsed_s, self._last_s = now_s - self._last_s, now_s
         if last is None:
             return []
-        return [
-            *_read_rates(last, now, elapsed_s),
-            *_read_io(last, now, elapsed_s),
-            *_read_levels(now),
-        ]
+        return [*_read_rates(last, now, elapsed_s), *_read_levels(now)]
 
     def close(self) -> None:
         """End the connection."""
@@ -167,21 +161,10 @@ class ServerActivity:
 
 
 def _read_rates(last: dict[str, Any], now: dict[str, Any], elapsed_s: float) -> Iterator[Sample]:
-    for metric, place in _RATES.items():
-        before, after = _count(last, *place), _count(now, *place)
-        if before is None or after is None:
-            yield Sample("", metric, None, "this version of PostgreSQL does not count it")
-        else:
-            yield Sample("", metric, max(0, after - before) / elapsed_s)
-
-
-def _count(answer: dict[str, Any], group: str, name: str) -> int | None:
-    found = answer.get(group)
-    value: int | None = found.get(name) if isinstance(found, dict) else found
-    return value
-
-
-def _read_io(last: dict[str, Any], now: dict[str, Any], elapsed_s: float) -> Iterator[Sample]:
+    for metric, (group, name) in _RATES.items():
+        before, after = (found.get(name) if isinstance(found, dict) else found
+                         for found in (last.get(group), now.get(group)))  # fmt: skip
+        yield make_rate(metric, before, after, elapsed_s, UNCOUNTED)
     if not now.get("io"):
         for name in _IO_RATES:
             yield Sample("", f"io_{name}_per_s", None, "PostgreSQL counts it since version 16")

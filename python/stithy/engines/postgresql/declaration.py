@@ -89,7 +89,6 @@ CHECKS: tuple[Check[Recorded], ...] = (
     Check(("load",), lambda of: autovacuum(of.window)),
 )
 
-
 SERIALIZATION_FAILURE, DEADLOCK, DISK_FULL = "40001", "40P01", "53100"
 CONNECTION_EXCEPTION = "08"
 SHUTDOWNS = ("57P01", "57P02", "57P03", "57P05")
@@ -160,31 +159,20 @@ def is_log_creation(event: str) -> bool:
 METRICS = (
     CollectedMetric("log_records_per_s", "1/s", "records of the write-ahead log"),
     CollectedMetric("log_full_pages_per_s", "1/s", "full page images in the write-ahead log"),
-    CollectedMetric(
-        "log_buffers_full_per_s", "1/s", "log written early because its buffers were full"
-    ),
-    CollectedMetric(
-        "log_files_to_archive", "", "finished files of the log that wait to be archived"
-    ),
+    CollectedMetric("log_buffers_full_per_s", "1/s",
+                    "log written early because its buffers were full"),
+    CollectedMetric("log_files_to_archive", "",
+                    "finished files of the log that wait to be archived"),
     CollectedMetric("checkpoints_timed_per_s", "1/s", "checkpoints caused by checkpoint_timeout"),
-    CollectedMetric(
-        "checkpoints_requested_per_s", "1/s", "checkpoints caused by log volume or by command"
-    ),
+    CollectedMetric("checkpoints_requested_per_s", "1/s",
+                    "checkpoints caused by log volume or by command"),
     CollectedMetric("cleaner_buffers_per_s", "1/s", "buffers written by the background writer"),
     CollectedMetric("backend_buffers_per_s", "1/s", "buffers written by backends"),
-    CollectedMetric(
-        "io_reads_per_s", "1/s", "reads of data files by kind of process", of_several="sum"
-    ),
-    CollectedMetric(
-        "io_writes_per_s", "1/s", "writes of data files by kind of process", of_several="sum"
-    ),
-    CollectedMetric(
-        "io_extends_per_s", "1/s", "extensions of data files by kind of process", of_several="sum"
-    ),
-    CollectedMetric(
-        "io_fsyncs_per_s", "1/s", "syncs of data files by kind of process", of_several="sum"
-    ),
-)
+    *(CollectedMetric(f"io_{name}_per_s", "1/s", f"{noun} of data files by kind of process",
+                      of_several="sum")
+      for name, noun in (("reads", "reads"), ("writes", "writes"), ("extends", "extensions"),
+                         ("fsyncs", "syncs"))),
+)  # fmt: skip
 """Beside those that every engine has."""
 
 

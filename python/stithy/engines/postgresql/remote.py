@@ -8,7 +8,7 @@ import json
 from stithy.engines.instance import Demand, Mark, NotStarted, kept_of
 from stithy.engines.postgresql import upkeep
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, quote_name
-from stithy.engines.postgresql.endpoint import OWN_MARK, PostgreSQLEndpoint, resolve
+from stithy.engines.postgresql.endpoint import OWN_MARK, PostgreSQLEndpoint
 from stithy.engines.postgresql.upkeep import freeze
 from stithy.engines.postgresql.url import parse_url
 from stithy.engines.served import (
@@ -64,11 +64,6 @@ HELD = """SELECT kind, name, owner FROM (
 """What is there besides the server's own and what extensions brought."""
 
 
-def connect_remote(url: Secret, password: Secret | None = None) -> "RemotePostgreSQL":
-    """The database of a URL, connected."""
-    return RemotePostgreSQL(resolve(url, password))
-
-
 class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
     """A database on a server that runs already."""
 
@@ -84,9 +79,10 @@ class RemotePostgreSQL(NotStarted, PostgreSQLEndpoint):
     def check(self, demand: Demand) -> None:
         """Version, rights, room for users, and whether it is empty; nothing is set of it."""
         with self._session() as session:
-            problem = _find_unfit(session, keeps_inside=demand.keeps_inside) or _find_full(
-                session, demand.sessions
-            )
+            problem = _find_unfit(session, keeps_inside=demand.keeps_inside)
+            if problem is None:
+                [[room]] = session.run(ROOM)
+                problem = explain_full(room, demand.sessions, "the role or the database")
             if problem:
                 raise PreconditionError(problem[0], where=self.place, remedy=problem[1])
             held = _list_held(session)
@@ -216,8 +212,3 @@ def _find_unfit(session: Connection, *, keeps_inside: bool) -> tuple[str, str] |
         remedy = "give it CREATEDB and the database, or use `restore: reload`"
         return "the user may not make copies of this database", remedy
     return None
-
-
-def _find_full(session: Connection, sessions: int) -> tuple[str, str] | None:
-    [[room]] = session.run(ROOM)
-    return explain_full(room, sessions, "the role or the database")

@@ -66,22 +66,16 @@ def remove_segment(facts: Mapping[str, str]) -> None:
 
 
 def _remove(facts: Mapping[str, str]) -> None:
-    attached = _wait_for_detachment(facts)
-    if attached:
-        return
+    until_s = time.monotonic() + SEGMENT_PATIENCE_S
+    while attached := _list_attached(facts):
+        if time.monotonic() >= until_s:
+            return
+        time.sleep(0.02)
     for name in facts.get("files", "").split():
         if re.fullmatch(rf"{re.escape(_NAME)}\d+", name):
             _remove_files(SHM / name)
     if attached == 0:
         ctypes.CDLL(None).shmctl(int(facts["shmid"]), _IPC_RMID, None)
-
-
-def _wait_for_detachment(facts: Mapping[str, str]) -> int | None:
-    """As `_list_attached`, once that is none, or when patience is over."""
-    until_s = time.monotonic() + SEGMENT_PATIENCE_S
-    while (attached := _list_attached(facts)) and time.monotonic() < until_s:
-        time.sleep(0.02)
-    return attached
 
 
 def _remove_files(control: Path) -> None:

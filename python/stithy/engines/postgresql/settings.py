@@ -109,7 +109,11 @@ class Questions:
         problems = Problems()
         found = {name: self._value(name, value) for name, value in asked.items()}
         if refused := {name: text for name, (code, text) in found.items() if code != 0}:
-            problems.found.append(_make_refused(refused, f"{where}.settings"))
+            shown = "; ".join(f"{name}: {text}" for name, text in refused.items())
+            problems.found.append(UserError(
+                f"PostgreSQL refuses {shown}", where=f"{where}.settings",
+                remedy="correct or leave out what it refuses; its manual lists all settings",
+            ))  # fmt: skip
         if "shared_buffers" in asked or shared is None or given.memory_bytes != shared.memory_bytes:
             key = "settings.shared_buffers" if "shared_buffers" in asked else "memory"
             problems.attempt(lambda: self._check_memory(given, f"{where}.{key}"))
@@ -157,12 +161,3 @@ def parse_message(stderr: str) -> str:
             if tag in line:
                 parts.append(line.partition(tag)[2].rstrip("."))
     return ", ".join(parts) or " | ".join(stderr.strip().splitlines()) or "no message"
-
-
-def _make_refused(refused: Mapping[str, str], where: str) -> UserError:
-    shown = "; ".join(f"{name}: {text}" for name, text in refused.items())
-    return UserError(
-        f"PostgreSQL refuses {shown}",
-        where=where,
-        remedy="correct or leave out what it refuses; its manual lists all settings",
-    )

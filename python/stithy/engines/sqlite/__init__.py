@@ -90,7 +90,6 @@ class VacuumInto(FileBackup):
 BACKUPS = (Online(), VacuumInto())
 """The default first."""
 
-
 WORDS = {
     "journal": ("wal", "delete", "truncate", "persist"),
     "synchronous": ("full", "extra", "normal", "off"),

@@ -50,9 +50,8 @@ class NativeBackup(ServerMethod):
 
         remote = _connect(url)
         devices = remote.wish.list_devices(name, options.processes)
-        return native.run_watched(
-            remote, native.make_backup(remote.database, name, devices, remote.wish)
-        )
+        statement = native.make_backup(remote.database, name, devices, remote.wish)
+        return native.run_watched(remote, statement)
 
     def measure_backup(self, url: Secret, name: str) -> int | None:
         """Read how large it is, compressed, in the server's history of backups."""
@@ -106,7 +105,6 @@ def _connect(url: Secret) -> "RemoteSQLServer":
 
 
 BACKUPS = (NativeBackup(),)
-
 
 _NUMBERS: Mapping[ErrorClass, frozenset[int]] = {
     "retryable": frozenset({1205, 1222, 3960, 3961, 3966, 41301, 41302, 41305, 41325}),
@@ -198,7 +196,6 @@ ENGINE = Declaration(
     log_note="The transaction log holds changes of rows; each write of it goes through caches.",
 )
 
-
 _FORCED = (
     "a commit is answered before its log is written, so any end of the server, even a clean one, "
     "loses those of the last moments"
@@ -258,9 +255,10 @@ class SQLServerEngine(Engine):
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
         """Give the database of a URL."""
-        from stithy.engines.sqlserver.endpoint import open_endpoint
+        from stithy.engines.sqlserver.endpoint import SQLServerEndpoint
+        from stithy.engines.sqlserver.given import parse_url
 
-        return open_endpoint(url, password)
+        return SQLServerEndpoint(parse_url(url, password).url)
 
     def connect_remote(self, url: Secret, password: Secret | None = None) -> "instance.Remote":
         """Give the database of somebody's server, connected."""

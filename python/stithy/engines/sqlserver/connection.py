@@ -200,7 +200,13 @@ class SQLServerSession:
             if errors:
                 raise errors[0]
         except (pytds.Error, OSError) as error:
-            raise _make_error(error, self._target.place) from error
+            text, number = _read_error(error)
+            refused = ServerError(
+                f"the server did not answer a question: {text}", where=self._target.place,
+                remedy="read the server's log",
+            )  # fmt: skip
+            refused.number, refused.words = number, text
+            raise refused from error
         return rows
 
     @property
@@ -220,15 +226,6 @@ class SQLServerSession:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _make_error(error: Exception, place: str) -> ServerError:
-    text, number = _read_error(error)
-    made = ServerError(
-        f"the server did not answer a question: {text}", where=place, remedy="read the server's log"
-    )
-    made.number, made.words = number, text
-    return made
 
 
 def _read_error(error: Exception) -> tuple[str, int]:

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 from stithy.clock import Clock
 from stithy.collectors.collector import LiveCollector, Sample
 from stithy.engines.instance import CheckpointRule, Loaded, MaintenanceCounters, ServerFacts
-from stithy.engines.served import ANSWER_S, CHECKSUMS_S, MARK, ServedEndpoint
+from stithy.engines.served import ANSWER_S, CHECKSUMS_S, MARK, ServedEndpoint, make_rate
 from stithy.engines.sqlserver import TYPES, WAITS, classify_wait
 from stithy.engines.sqlserver.connection import ServerError, SQLServerSession, connect
 from stithy.engines.sqlserver.given import parse_url, quote_name
-from stithy.secrets import Secret
 
 LOG_BYTES = "Log Bytes Flushed/sec"
 RATES: Mapping[str, tuple[str, ...]] = {
@@ -154,10 +153,7 @@ def sum_counters(counted: Rows, names: Sequence[str]) -> float | None:
 def _read_counters(last: Rows, now: Rows, elapsed_s: float) -> Iterator[Sample]:
     for metric, names in RATES.items():
         before, after = sum_counters(last, names), sum_counters(now, names)
-        if before is None or after is None:
-            yield Sample("", metric, None, UNCOUNTED)
-        else:
-            yield Sample("", metric, max(0.0, after - before) / elapsed_s)
+        yield make_rate(metric, before, after, elapsed_s, UNCOUNTED)
     life = sum_counters(now, [PAGE_LIFE])
     yield Sample("", "page_life_s", life, UNCOUNTED if life is None else None)
 
@@ -244,11 +240,6 @@ CONFIGURED = (
     "max server memory (MB)", "max degree of parallelism", "backup compression default",
     "user connections",
 )  # fmt: skip
-
-
-def open_endpoint(url: Secret, password: Secret | None = None) -> "SQLServerEndpoint":
-    """Give the endpoint of a URL as a person gives it, and of a password given beside it."""
-    return SQLServerEndpoint(parse_url(url, password).url)
 
 
 class SQLServerEndpoint(ServedEndpoint):

@@ -311,8 +311,11 @@ class Wish:
 
         A name alone lies in the server's folder of backups.
         """
-        folders = list_paths(self.get("backup_folders")) or [""]
-        begins = [f"{folder}{_find_separator(folder)}{name}" for folder in folders]
+        begins = []
+        for folder in list_paths(self.get("backup_folders")) or [""]:
+            separator = "/" if folder.startswith("/") else "\\"  # Windows writes it otherwise
+            ended = folder if folder[-1:] in ("", "/", "\\") else f"{folder}{separator}"
+            begins.append(f"{ended}{name}")
         if begins == [name] and files == 1:
             return [f"{name}.bak"]
         numbers = range(1, max(files, len(begins)) + 1)
@@ -351,8 +354,3 @@ RESTORE_COST = (
 
 def _name_file(name: str, path: str) -> str:
     return f"(NAME = {name}, FILENAME = {quote_text(path)})"
-
-
-def _find_separator(folder: str) -> str:
-    """Give what stands behind a folder, which Windows writes otherwise; nothing where it does."""
-    return "" if folder[-1:] in ("", "/", "\\") else "/" if folder.startswith("/") else "\\"

@@ -24,6 +24,7 @@ UNREADABLE = (208, 916)
 """There is no such table, or no way to its database."""
 
 PROGRESS_S = 1.0
+PERCENT = "SELECT percent_complete FROM sys.dm_exec_requests WHERE session_id = %s"
 
 CHECKS = {"physical": "NO_INFOMSGS, PHYSICAL_ONLY", "full": "NO_INFOMSGS, ALL_ERRORMSGS"}
 
@@ -178,19 +179,13 @@ def run_watched(remote: SQLServerEndpoint, statement: str) -> Progress:
         future = pool.submit(working.run, statement)
         try:
             while not wait([future], PROGRESS_S).done:
-                yield _read_percent(watching, int(session))
+                rows = watching.run(PERCENT, int(session))
+                yield float(rows[0][0]) if rows else None
         finally:
             if not future.done():
                 with suppress(ServerError):  # it has ended, or nobody answers any more
                     watching.run(f"KILL {int(session)}")
         future.result()
-
-
-def _read_percent(watching: SQLServerSession, session: int) -> float | None:
-    rows = watching.run(
-        "SELECT percent_complete FROM sys.dm_exec_requests WHERE session_id = %s", session
-    )
-    return float(rows[0][0]) if rows else None
 
 
 def measure_backup(master: SQLServerSession, database: str, name: str) -> int | None:
@@ -243,24 +238,20 @@ def delete_backups(master: SQLServerSession, database: str, begin: str) -> list[
     A server whose history cannot be read has made none: BACKUP writes it.
     """
     try:
-        paths = _list_kept_files(master, database, begin)
+        rows = ask(
+            master,
+            "SELECT DISTINCT f.physical_device_name FROM msdb.dbo.backupset s"
+            " JOIN msdb.dbo.backupmediafamily f ON f.media_set_id = s.media_set_id"
+            " WHERE s.database_name = %s AND LEFT(s.name, %s) = %s", database, len(begin), begin,
+        )  # fmt: skip
     except ServerError as error:
         if error.number not in UNREADABLE:
             raise
         return []
+    paths = [str(path) for (path,) in rows or ()]
     for path in paths:
         master.run(f"EXEC master.sys.xp_delete_file 0, {quote_text(path)}")
     return paths
-
-
-def _list_kept_files(master: SQLServerSession, database: str, begin: str) -> list[str]:
-    rows = ask(
-        master,
-        "SELECT DISTINCT f.physical_device_name FROM msdb.dbo.backupset s"
-        " JOIN msdb.dbo.backupmediafamily f ON f.media_set_id = s.media_set_id"
-        " WHERE s.database_name = %s AND LEFT(s.name, %s) = %s", database, len(begin), begin,
-    )  # fmt: skip
-    return [str(path) for (path,) in rows or ()]
 
 
 def _join_devices(paths: Sequence[str]) -> str:

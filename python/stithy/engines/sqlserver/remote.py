@@ -93,7 +93,6 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
             state = self._read_state(master)
             problem = (
                 _find_unfit(master)
-                or _find_unseen(master)
                 or _find_right(master, RIGHTS[:1] if state is None else ())
                 or _find_right(master, RIGHTS[1:] if wish.list_server_values() else ())
                 or _find_full(master, demand.sessions)
@@ -252,19 +251,15 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
                     master.run(f"DROP DATABASE {quote_name(self.database)}")
                 return
             native.set_server(master, claim.before)
-        if claim.made:
-            self._drop()
+        if claim.made:  # other sessions in it are ended
+            name = quote_name(self.database)
+            with self.connect_master() as master:
+                native.ask(master, f"ALTER DATABASE {name} SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
+                master.run(f"DROP DATABASE {name}")
             return
         self._drop_held()
         with self._connect_own() as session:
             session.run(f"DROP TABLE {MARK}")
-
-    def _drop(self) -> None:
-        """Drop the database, and end other sessions in it."""
-        name = quote_name(self.database)
-        with self.connect_master() as master:
-            native.ask(master, f"ALTER DATABASE {name} SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
-            master.run(f"DROP DATABASE {name}")
 
     def size_bytes(self) -> int:
         """Of what its data files hold; they may be larger. A stand-in has no books: 0."""
@@ -322,13 +317,18 @@ def _set_options(master: SQLServerSession, database: str, wish: Wish) -> None:
 
 def _find_unfit(master: SQLServerSession) -> tuple[str, str] | None:
     [(version, edition, product)] = master.run(PRODUCT)
-    if "Babelfish" in str(product):  # it gives itself the version of an older one
-        return None
-    if "Azure" in str(edition):
+    is_stand_in = "Babelfish" in str(product)  # it gives itself the version of an older one
+    if not is_stand_in and "Azure" in str(edition):
         problem = "the server is Azure SQL, whose files and counters are not to be seen"
         return problem, "name another"
-    if parse_numbers(str(version))[0] < OLDEST:
+    if not is_stand_in and parse_numbers(str(version))[0] < OLDEST:
         return f"the server has version {version}, older than SQL Server 2016", "use a newer one"
+    try:
+        master.run("SELECT TOP 1 cntr_value FROM sys.dm_os_performance_counters")
+    except ServerError as error:
+        if error.number in (297, 300):
+            right = "GRANT VIEW SERVER STATE TO the login (in master)"
+            return "the user may not see what the server counts", right
     return None
 
 
@@ -344,16 +344,6 @@ def _find_no_backup(master: SQLServerSession, wish: Wish) -> tuple[str, str] | N
     if packs and any(word in str(edition) for word in ("Express", "Web")):
         return f"{edition} compresses no backups", "leave backup_compression out"
     return _find_right(master, (RIGHTS[0], KILL_RIGHT))
-
-
-def _find_unseen(master: SQLServerSession) -> tuple[str, str] | None:
-    try:
-        master.run("SELECT TOP 1 cntr_value FROM sys.dm_os_performance_counters")
-    except ServerError as error:
-        if error.number in (297, 300):
-            right = "GRANT VIEW SERVER STATE TO the login (in master)"
-            return "the user may not see what the server counts", right
-    return None
 
 
 def _find_right(
