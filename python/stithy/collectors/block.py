@@ -21,32 +21,17 @@ _KINDS = ("read", "write", "discard", "flush")
 _PLURALS = {"read": "reads", "write": "writes", "discard": "discards", "flush": "flushes"}
 
 METRICS = (
-    *(
-        CollectedMetric(f"{_PLURALS[kind]}_per_s", "1/s", f"completed {kind} requests")
-        for kind in _KINDS
-    ),
-    *(
-        CollectedMetric(f"{kind}_bytes_per_s", "B/s", f"bytes of completed {kind} requests")
-        for kind in ("read", "write", "discard")
-    ),
-    *(
-        CollectedMetric(
-            f"{kind}_latency_s",
-            "s",
-            f"mean time of completed {kind} requests, queue included",
-            better="lower",
-            weight=f"{_PLURALS[kind]}_per_s",
-        )
-        for kind in _KINDS
-    ),
+    *(CollectedMetric(f"{_PLURALS[kind]}_per_s", "1/s", f"completed {kind} requests")
+      for kind in _KINDS),
+    *(CollectedMetric(f"{kind}_bytes_per_s", "B/s", f"bytes of completed {kind} requests")
+      for kind in ("read", "write", "discard")),
+    *(CollectedMetric(f"{kind}_latency_s", "s",
+                      f"mean time of completed {kind} requests, queue included", "lower",
+                      weight=f"{_PLURALS[kind]}_per_s") for kind in _KINDS),
     CollectedMetric("queue_length", "", "mean number of requests in progress or waiting"),
-    CollectedMetric(
-        "utilisation_share",
-        "",
-        "share of time with at least one request in progress",
-        noun=f"utilisation of {SAMPLES}",
-    ),
-)
+    CollectedMetric("utilisation_share", "", "share of time with at least one request in progress",
+                    noun=f"utilisation of {SAMPLES}"),
+)  # fmt: skip
 
 
 def make_samples(
@@ -88,25 +73,13 @@ def _read_kind(
 
 def create(scope: Scope) -> Rates[DiskCounters]:
     """The collector; Unavailable where no block device lies under the volumes (memory, network)."""
-    names = dict.fromkeys(
-        name.encode()
-        for volume in scope.volumes
-        for name in list_devices_under(volume, scope.proc, scope.sys)
-    )
+    under = (list_devices_under(volume, scope.proc, scope.sys) for volume in scope.volumes)
+    names = dict.fromkeys(name.encode() for devices in under for name in devices)
     if not names:
         raise Unavailable("no block device lies under the volumes")
     file = KernelFile(scope.proc / "diskstats", 262144)
     return Rates(lambda: parse_diskstats(file.read(), [*names]), make_samples, scope.clock, [file])
 
 
-PLUGINS = (
-    Collector(
-        name="block",
-        subject=SAMPLES,
-        metrics=METRICS,
-        create=create,
-        needs=(
-            Readable(path="/proc/diskstats", why="what devices do", remedy="mount proc at /proc"),
-        ),
-    ),
-)
+NEEDS = (Readable(path="/proc/diskstats", why="what devices do", remedy="mount proc at /proc"),)
+PLUGINS = (Collector("block", SAMPLES, METRICS, create, needs=NEEDS),)

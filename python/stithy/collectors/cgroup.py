@@ -29,14 +29,12 @@ OF_MEMORY = (
 METRICS = (
     *OF_MEMORY,
     CollectedMetric(
-        THROTTLED,
-        "",
-        "share of the scheduler's periods in which the server had used up its CPU time",
-        "lower",
+        THROTTLED, "",
+        "share of the scheduler's periods in which the server had used up its CPU time", "lower",
         noun="share of periods in which the server had no CPU time left",
         negligible=0.01,  # own: a percentage point
     ),
-)
+)  # fmt: skip
 
 NO_MEMORY_GROUP = "the server has no memory control group of its own"
 NO_CAP = "the CPU time of the server is not limited"
@@ -81,11 +79,16 @@ class Groups:
 
     def read(self) -> dict[str, CgroupReading]:
         """What both groups say."""
-        levels = None
+        levels: list[int | None] | None = None
         if self._stat is not None:
             stat = parse_stat(self._stat.read())
             of_stat = (stat.get(self._file_key), stat.get(self._anonymous_key))
-            levels = [*map(_read_level, self._levels), *of_stat]
+            levels = []
+            for file in self._levels:
+                text = file.read().strip() if file is not None else b"max"
+                value = None if text == b"max" else int(text)
+                levels.append(None if value is None or value >= UNLIMITED_BYTES else value)
+            levels += of_stat
         told = parse_stat(self._periods.read()) if self._periods is not None else {}
         return {"": CgroupReading(levels, told if self._is_capped else None)}
 
@@ -120,14 +123,6 @@ def _open(path: Path, size_bytes: int = 64) -> KernelFile | None:
     return KernelFile(path, size_bytes) if path.exists() else None
 
 
-def _read_level(file: KernelFile | None) -> int | None:
-    if file is None:
-        return None
-    text = file.read().strip()
-    value = None if text == b"max" else int(text)
-    return None if value is None or value >= UNLIMITED_BYTES else value
-
-
 def parse_stat(text: bytes) -> dict[bytes, int]:
     """The lines of memory.stat or cpu.stat, such as `anon 1380352`."""
     pairs = (line.split() for line in text.splitlines())
@@ -142,12 +137,7 @@ def create(scope: Scope, instance: InstanceScope) -> Rates[CgroupReading]:
     return Rates(groups.read, make_samples, scope.clock, groups.files)
 
 
+NEEDS = (MemoryLimitNeed(why="the memory of the server's own group"),)
 PLUGINS = (
-    Collector(
-        name="cgroup",
-        subject="the server and its page cache",
-        metrics=METRICS,
-        create_for=create,
-        needs=(MemoryLimitNeed(why="the memory of the server's own group"),),
-    ),
+    Collector("cgroup", "the server and its page cache", METRICS, create_for=create, needs=NEEDS),
 )

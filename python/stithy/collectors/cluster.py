@@ -21,50 +21,29 @@ from stithy.clock import Clock
 from stithy.cluster.daemons import read_counters, read_image_counters
 from stithy.cluster.layout import POOL, ClusterEntry, read_entry
 from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
-from stithy.hosts.processes import find_pids_within, read_stat
+from stithy.hosts.processes import find_pids_within, read_cmdline, read_stat
 from stithy.metrics import CollectedMetric
 
 METRICS = (
     CollectedMetric("reads_per_s", "1/s", "requests of clients that read", of_several="sum"),
     CollectedMetric("writes_per_s", "1/s", "requests of clients that wrote", of_several="sum"),
-    CollectedMetric(
-        "read_latency_s",
-        "s",
-        "mean latency of reads: of an OSD in itself, of a pool to its client",
-        "lower",
-        weight="reads_per_s",
-    ),
-    CollectedMetric(
-        "write_latency_s",
-        "s",
-        "mean latency of writes until all copies or shards are safe: of an OSD in itself, of a "
-        "pool to its client",
-        "lower",
-        weight="writes_per_s",
-    ),
+    CollectedMetric("read_latency_s", "s",
+                    "mean latency of reads: of an OSD in itself, of a pool to its client", "lower",
+                    weight="reads_per_s"),
+    CollectedMetric("write_latency_s", "s", "mean latency of writes until all copies or shards are "
+                    "safe: of an OSD in itself, of a pool to its client", "lower",
+                    weight="writes_per_s"),
     CollectedMetric("commit_latency_s", "s", "mean time until an OSD's own copy is safe", "lower"),
-    CollectedMetric(
-        "queue_length", "", "requests in progress at the end of the second", of_several="sum"
-    ),
-    CollectedMetric(
-        "recovery_per_s", "1/s", "objects recovered after a failure", of_several="sum"
-    ),
-    CollectedMetric(
-        "stored_bytes", "B", "bytes held, all copies, not compressed", of_several="sum",
-        compared=False,
-    ),
-    CollectedMetric(
-        "allocated_bytes", "B", "bytes that they take of the drives", of_several="sum",
-        compared=False,
-    ),
-    CollectedMetric(
-        "cpu_share",
-        "",
-        "CPU time of the storage itself, as a share of one CPU",
-        "lower",
-        of_several="sum",
-        noun="CPU time of the storage",
-    ),
+    CollectedMetric("queue_length", "", "requests in progress at the end of the second",
+                    of_several="sum"),
+    CollectedMetric("recovery_per_s", "1/s", "objects recovered after a failure",
+                    of_several="sum"),
+    CollectedMetric("stored_bytes", "B", "bytes held, all copies, not compressed",
+                    of_several="sum", compared=False),
+    CollectedMetric("allocated_bytes", "B", "bytes that they take of the drives",
+                    of_several="sum", compared=False),
+    CollectedMetric("cpu_share", "", "CPU time of the storage itself, as a share of one CPU",
+                    "lower", of_several="sum", noun="CPU time of the storage"),
 )  # fmt: skip
 
 SPACE = ("stored_bytes", "allocated_bytes")
@@ -138,19 +117,12 @@ class Clusters:
             for pid in find_pids_within(folder):
                 stat = read_stat(self._proc / str(pid))
                 if stat is not None:
+                    words, host = read_cmdline(pid), CLIENTS
+                    if words and words[0].endswith("ceph-osd") and "-i" in words:
+                        host = hosts.get(words[words.index("-i") + 1], CLIENTS)
                     ticks = int(stat.fields[11]) + int(stat.fields[12])
-                    host = hosts.get(_find_osd(self._proc, pid), CLIENTS)
                     found[pid] = (f"{self._name_role(folder)}{host}", ticks)
         return found
-
-
-def _find_osd(proc: Path, pid: int) -> str:
-    try:
-        words = (proc / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return ""
-    is_osd = words[0].endswith("ceph-osd") and "-i" in words
-    return words[words.index("-i") + 1] if is_osd else ""
 
 
 def _sum_cpu(

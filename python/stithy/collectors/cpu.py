@@ -22,7 +22,6 @@ METRICS = (
     CollectedMetric("steal_share", "", "share of all CPUs that the hypervisor gave to others"),
 )
 
-
 SERVER = "server"
 _NAMES = tuple(metric.name for metric in METRICS)
 
@@ -76,14 +75,5 @@ def create(scope: Scope) -> Rates[Ticks]:
     )
 
 
-PLUGINS = (
-    Collector(
-        name="cpu",
-        subject="the CPUs",
-        metrics=METRICS,
-        create=create,
-        needs=(
-            Readable(path="/proc/stat", why="where CPU time goes", remedy="mount proc at /proc"),
-        ),
-    ),
-)
+NEEDS = (Readable(path="/proc/stat", why="where CPU time goes", remedy="mount proc at /proc"),)
+PLUGINS = (Collector("cpu", "the CPUs", METRICS, create, needs=NEEDS),)

@@ -20,27 +20,15 @@ COMMON = (
     CollectedMetric("log_writes_per_s", "1/s", "writes of the write-ahead log"),
     CollectedMetric("log_syncs_per_s", "1/s", "syncs of the write-ahead log"),
     CollectedMetric("checkpoint_buffers_per_s", "1/s", "buffers written by checkpoints"),
-    CollectedMetric(
-        "last_checkpoint_at_s",
-        "s",
-        "Unix time at which the last complete checkpoint began",
-        compared=False,
-    ),
+    CollectedMetric("last_checkpoint_at_s", "s",
+                    "Unix time at which the last complete checkpoint began", compared=False),
     CollectedMetric("maintenance_workers", "", "active workers of the server's own maintenance"),
     CollectedMetric("active_sessions", "", "active connections of users, waiting ones included"),
-    CollectedMetric(
-        "waiting_sessions",
-        "",
-        "active connections by wait type; `CPU` if they do not wait",
-        of_several="sum",
-    ),
-    CollectedMetric(
-        "waiting_sessions_by_event",
-        "",
-        "active connections by wait event; only events that occur",
-        of_several="sum",
-    ),
-)
+    CollectedMetric("waiting_sessions", "",
+                    "active connections by wait type; `CPU` if they do not wait", of_several="sum"),
+    CollectedMetric("waiting_sessions_by_event", "",
+                    "active connections by wait event; only events that occur", of_several="sum"),
+)  # fmt: skip
 
 METRICS = (
     *COMMON,
@@ -58,12 +46,6 @@ def create(scope: Scope, instance: InstanceScope) -> LiveCollector:
 
 
 PLUGINS = (
-    Collector(
-        name="database",
-        subject="the database",
-        metrics=METRICS,
-        create_for=create,
-        blocks=True,
-        is_under_test=True,
-    ),
-)
+    Collector("database", "the database", METRICS, create_for=create, blocks=True,
+              is_under_test=True),
+)  # fmt: skip

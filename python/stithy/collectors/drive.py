@@ -18,55 +18,25 @@ if TYPE_CHECKING:
 METRICS = (
     CollectedMetric("answers_per_s", "1/s", "requests answered", of_several="sum"),
     CollectedMetric("moved_bytes_per_s", "B/s", "bytes that they moved", of_several="sum"),
-    CollectedMetric(
-        "errors_per_s",
-        "1/s",
-        "requests answered with an error",
-        "lower",
-        of_several="sum",
-        negligible=0.01,  # own: one in 100 s
-    ),  # fmt: skip
-    CollectedMetric(
-        "latency_s",
-        "s",
-        "mean latency of the drive: the time of profile and faults plus its lateness",
-        better="lower",
-        weight="answers_per_s",
-    ),
+    CollectedMetric("errors_per_s", "1/s", "requests answered with an error", "lower",
+                    of_several="sum", negligible=0.01),  # own: one in 100 s
+    CollectedMetric("latency_s", "s",
+                    "mean latency of the drive: the time of profile and faults plus its lateness",
+                    "lower", weight="answers_per_s"),
     CollectedMetric("queue_length", "", "requests in progress at the end of the second"),
-    CollectedMetric(
-        "cache_fill_bytes",
-        "B",
-        "bytes in the drive's cache that have not reached its medium",
-        of_several="sum",
-    ),
+    CollectedMetric("cache_fill_bytes", "B",
+                    "bytes in the drive's cache that have not reached its medium",
+                    of_several="sum"),
     CollectedMetric("volatile_bytes", "B", "bytes that a power cut could lose", of_several="sum"),
-    CollectedMetric(
-        "late_answers_per_s",
-        "1/s",
-        "answers late by more than 5 % and 50 µs",
-        "lower",
-        of_several="sum",
-        negligible=1.0,  # own
-    ),
-    CollectedMetric(
-        "late_s",
-        "s",
-        "mean lateness of all answers",
-        "lower",
-        noun="lateness of the emulated drives",
-    ),
-    CollectedMetric(
-        "cpu_share", "", "CPU time of the drive's threads, as a share of one CPU", of_several="sum"
-    ),
-    CollectedMetric(
-        "cpu_wait_share",
-        "",
-        "share of time in which that thread waited for a CPU",
-        "lower",
-        negligible=0.01,  # own: a percentage point
-    ),  # fmt: skip
-)
+    CollectedMetric("late_answers_per_s", "1/s", "answers late by more than 5 % and 50 µs",
+                    "lower", of_several="sum", negligible=1.0),  # own
+    CollectedMetric("late_s", "s", "mean lateness of all answers", "lower",
+                    noun="lateness of the emulated drives"),
+    CollectedMetric("cpu_share", "", "CPU time of the drive's threads, as a share of one CPU",
+                    of_several="sum"),
+    CollectedMetric("cpu_wait_share", "", "share of time in which that thread waited for a CPU",
+                    "lower", negligible=0.01),  # own: a percentage point
+)  # fmt: skip
 
 
 def make_samples(

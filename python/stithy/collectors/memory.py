@@ -56,14 +56,5 @@ def create(scope: Scope) -> Rates[dict[str, int]]:
     return Rates(lambda: {"": parse(file.read())}, make_samples, scope.clock, [file])
 
 
-PLUGINS = (
-    Collector(
-        name="memory",
-        subject="the machine's memory",
-        metrics=METRICS,
-        create=create,
-        needs=(
-            Readable(path="/proc/meminfo", why="what memory holds", remedy="mount proc at /proc"),
-        ),
-    ),
-)
+NEEDS = (Readable(path="/proc/meminfo", why="what memory holds", remedy="mount proc at /proc"),)
+PLUGINS = (Collector("memory", "the machine's memory", METRICS, create, needs=NEEDS),)

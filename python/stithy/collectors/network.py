@@ -9,23 +9,13 @@ from stithy.needs import Readable
 METRICS = (
     CollectedMetric("received_bytes_per_s", "B/s", "bytes received"),
     CollectedMetric("received_packets_per_s", "1/s", "packets received"),
-    CollectedMetric(
-        "received_errors_per_s",
-        "1/s",
-        "received packets with errors or dropped",
-        better="lower",
-        negligible=0.01,  # own: one in 100 s
-    ),
+    CollectedMetric("received_errors_per_s", "1/s", "received packets with errors or dropped",
+                    "lower", negligible=0.01),  # own: one in 100 s
     CollectedMetric("sent_bytes_per_s", "B/s", "bytes sent"),
     CollectedMetric("sent_packets_per_s", "1/s", "packets sent"),
-    CollectedMetric(
-        "sent_errors_per_s",
-        "1/s",
-        "packets to send with errors or dropped",
-        better="lower",
-        negligible=0.01,  # own: one in 100 s
-    ),
-)
+    CollectedMetric("sent_errors_per_s", "1/s", "packets to send with errors or dropped",
+                    "lower", negligible=0.01),  # own: one in 100 s
+)  # fmt: skip
 
 Counts = tuple[int, ...]
 
@@ -60,17 +50,8 @@ def create(scope: Scope) -> Rates[Counts]:
     return Rates(lambda: parse(file.read()), make_samples, scope.clock, [file])
 
 
+NEEDS = (Readable(path="/proc/net/dev", why="what interfaces carry", remedy="mount proc at /proc"),)
 PLUGINS = (
-    Collector(
-        name="network",
-        subject="the network interfaces",
-        metrics=METRICS,
-        create=create,
-        needs=(
-            Readable(
-                path="/proc/net/dev", why="what interfaces carry", remedy="mount proc at /proc"
-            ),
-        ),
-        is_of_network=True,
-    ),
-)
+    Collector("network", "the network interfaces", METRICS, create, needs=NEEDS,
+              is_of_network=True),
+)  # fmt: skip

@@ -7,7 +7,7 @@ that is a file is read after the window, so that its samples have the times of i
 from collections.abc import Sequence
 
 from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
-from stithy.meters.meter import GivenMeter, LiveMeter, Unreadable, require_watts
+from stithy.meters.meter import LiveMeter, Unreadable, require_watts
 from stithy.metrics import CollectedMetric
 
 NAME = "power"
@@ -27,7 +27,12 @@ class MeterReadings:
         """Open all; what is not there says so in its samples."""
         self._clock = scope.clock
         self._meters = {name: of for name, of in scope.meters.items() if not of.plugin.is_record}
-        self._open = {name: _open_meter(given, scope) for name, given in self._meters.items()}
+        self._open: dict[str, LiveMeter | str] = {}
+        for name, given in self._meters.items():
+            try:
+                self._open[name] = given.plugin.open(given.keys, scope)
+            except Unreadable as reason:
+                self._open[name] = str(reason)
         self._due_s = dict.fromkeys(self._meters, 0.0)
         self._primed = False
 
@@ -54,13 +59,6 @@ class MeterReadings:
 
     def close(self) -> None:
         """Nothing is held."""
-
-
-def _open_meter(given: GivenMeter, scope: Scope) -> LiveMeter | str:
-    try:
-        return given.plugin.open(given.keys, scope)
-    except Unreadable as reason:
-        return str(reason)
 
 
 def create(scope: Scope) -> MeterReadings:

@@ -12,28 +12,15 @@ RESOURCES = ("cpu", "io", "memory")
 NEGLIGIBLE = 0.01
 """Own: a percentage point; where nothing waits there is no ratio."""
 
-METRICS = (
-    CollectedMetric(
-        "some_share",
-        "",
-        "share of time in which at least one task waited for the resource",
-        better="lower",
-        of_several=None,
-        subjects=RESOURCES,
-        noun="share of time in which a task waited",
-        negligible=NEGLIGIBLE,
-    ),
-    CollectedMetric(
-        "full_share",
-        "",
-        "share of time in which all runnable tasks waited for it",
-        better="lower",
-        of_several=None,
-        subjects=RESOURCES,
-        noun="share of time in which all tasks waited",
-        negligible=NEGLIGIBLE,
-    ),
-)
+METRICS = tuple(
+    CollectedMetric(name, "", f"share of time in which {who}", "lower", of_several=None,
+                    subjects=RESOURCES, noun=f"share of time in which {short}",
+                    negligible=NEGLIGIBLE)
+    for name, who, short in (
+        ("some_share", "at least one task waited for the resource", "a task waited"),
+        ("full_share", "all runnable tasks waited for it", "all tasks waited"),
+    )
+)  # fmt: skip
 
 US_PER_S = 1_000_000
 
@@ -67,15 +54,12 @@ def parse(text: bytes) -> dict[str, int]:
 def create(scope: Scope) -> Rates[dict[str, int]]:
     """The collector; Unavailable where the kernel has no pressure stall information."""
     try:
-        files = {
-            resource: KernelFile(scope.proc / "pressure" / resource, 512) for resource in RESOURCES
-        }
+        files = {name: KernelFile(scope.proc / "pressure" / name, 512) for name in RESOURCES}
         for file in files.values():
             file.read()
     except OSError as error:
-        raise Unavailable(
-            f"this kernel gives no pressure stall information ({give_reason(error)})"
-        ) from error
+        because = f"this kernel gives no pressure stall information ({give_reason(error)})"
+        raise Unavailable(because) from error
 
     def read() -> dict[str, dict[str, int]]:
         return {resource: parse(file.read()) for resource, file in files.items()}
@@ -83,18 +67,8 @@ def create(scope: Scope) -> Rates[dict[str, int]]:
     return Rates(read, make_samples, scope.clock, files.values())
 
 
-PLUGINS = (
-    Collector(
-        name="pressure",
-        subject="waiting",
-        metrics=METRICS,
-        create=create,
-        needs=(
-            Readable(
-                path="/proc/pressure/cpu",
-                why="how much tasks waited",
-                remedy="boot with psi=1, Linux 4.20 or newer",
-            ),
-        ),
-    ),
-)
+NEEDS = (
+    Readable(path="/proc/pressure/cpu", why="how much tasks waited",
+             remedy="boot with psi=1, Linux 4.20 or newer"),
+)  # fmt: skip
+PLUGINS = (Collector("pressure", "waiting", METRICS, create, needs=NEEDS),)

@@ -6,6 +6,7 @@ process that waited for them.
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from stithy.clock import Clock
@@ -14,14 +15,9 @@ from stithy.hosts.processes import read_stat
 from stithy.metrics import CollectedMetric
 
 METRICS = (
-    CollectedMetric(
-        "cpu_share",
-        "",
-        "CPU time of the server's processes, as a share of one CPU",
-        "lower",
-        noun="CPU time of the database server",
-    ),
-)
+    CollectedMetric("cpu_share", "", "CPU time of the server's processes, as a share of one CPU",
+                    "lower", noun="CPU time of the database server"),
+)  # fmt: skip
 NO_PROCESS = "no process works in the server's data directory"
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -37,31 +33,17 @@ class Processes:
 
     def ticks(self) -> int | None:
         """Of user and system, with those of children that were waited for; None without any."""
-        self._look()
-        inside = f"{self._data}/"
-        mine = (
-            self._proc / pid
-            for pid, place in self._places.items()
-            if place == self._data or place.startswith(inside)
-        )
-        ticks = [
-            sum(map(int, stat.fields[11:15]))
-            for process in mine
-            if (stat := read_stat(process)) is not None
-        ]
+        known, self._places = self._places, {}
+        for pid in filter(str.isdigit, os.listdir(self._proc)):
+            self._places[pid] = known.get(pid, "")
+            if pid not in known:  # asked once, or a dozen servers would each ask all processes
+                with suppress(OSError):
+                    self._places[pid] = os.readlink(self._proc / pid / "cwd")
+        mine = [pid for pid, place in self._places.items()
+                if place == self._data or place.startswith(f"{self._data}/")]  # fmt: skip
+        stats = (read_stat(self._proc / pid) for pid in mine)
+        ticks = [sum(map(int, stat.fields[11:15])) for stat in stats if stat is not None]
         return sum(ticks) if ticks else None
-
-    def _look(self) -> None:
-        """Where processes work: a process is asked once, or a dozen servers would each ask all."""
-        there = [pid for pid in os.listdir(self._proc) if pid.isdigit()]
-        known = self._places
-        self._places = {pid: known[pid] if pid in known else self._place(pid) for pid in there}
-
-    def _place(self, pid: str) -> str:
-        try:
-            return os.readlink(self._proc / pid / "cwd")
-        except OSError:
-            return ""
 
 
 def make_samples(
