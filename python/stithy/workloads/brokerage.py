@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, Field
 
 from stithy.metrics import Metric
 from stithy.units import Seconds, format_duration
@@ -20,6 +19,7 @@ from stithy.workloads.workload import (
     TransactionType,
     Workload,
     WorkloadKeys,
+    require,
 )
 
 NAME = "brokerage"
@@ -33,13 +33,6 @@ SMALL = f"SMALL SIZE: fewer customers than the {SPECIFIED_CUSTOMERS:,} that are 
 
 _FEWEST_DAYS = 12
 """Fewest initial trade days: with less an account has fewer trades than a transaction lists."""
-
-
-def _check_customers(value: int) -> int:
-    if value % LOAD_UNIT:
-        right = f"a multiple of {LOAD_UNIT:,}"
-        raise PydanticCustomError("bound", "{what}: {right}", {"what": "no step", "right": right})
-    return value
 
 
 class BrokerageChoice(WorkloadChoice):
@@ -61,7 +54,10 @@ class BrokerageKeys(WorkloadKeys):
     """The study's `workload` section for brokerage."""
 
     name: Literal["brokerage"] = Field(description="Name of the workload.", examples=["brokerage"])
-    customers: Annotated[int, AfterValidator(_check_customers)] = Field(
+    customers: Annotated[
+        int,
+        require(lambda value: value % LOAD_UNIT == 0, "no step", f"a multiple of {LOAD_UNIT:,}"),
+    ] = Field(
         ge=LOAD_UNIT,
         le=1_000_000,
         description=(
@@ -141,25 +137,11 @@ class BrokerageKeys(WorkloadKeys):
 
     def choice(self, driving: Driving) -> BrokerageChoice:
         """Size, prices, delays and skew."""
-        return BrokerageChoice(
-            customers=self.customers,
-            days=self.days,
-            price_period_s=self.price_period_s,
-            exchange_delay_s=self.exchange_delay_s,
-            maintenance_interval_s=self.maintenance_interval_s,
-            skew_part=self.skew_part,
-            exchange_connections=self.exchange_connections,
-        )
+        return BrokerageChoice.model_validate({**self.size, **self.options(driving)})
 
     def options(self, driving: Driving) -> Options:
         """Prices, delays and skew."""
-        return {
-            "price_period_s": self.price_period_s,
-            "exchange_delay_s": self.exchange_delay_s,
-            "maintenance_interval_s": self.maintenance_interval_s,
-            "skew_part": self.skew_part,
-            "exchange_connections": self.exchange_connections,
-        }
+        return self.model_dump(exclude={"name", *self.size})
 
     def count_connections(self, users: int) -> int:
         """Those of the exchange, as many as the hammer takes where none are given."""
@@ -191,16 +173,11 @@ class Brokerage(Workload):
             "exchange_delay_s": "the exchange answers after {} in the mean",
             "maintenance_interval_s": "data maintenance every {}",
         }
-        said = {key: options.get(key) for key in words}
-        part = options.get("skew_part")
-        return [
-            *(
-                words[key].format(format_duration(value))
-                for key, value in said.items()
-                if isinstance(value, float)
-            ),
-            *([f"A of skewed picks at most 1/{part} of the count"] if part is not None else []),
-        ]
+        said = [words[key].format(format_duration(value)) for key in words
+                if isinstance(value := options.get(key), float)]  # fmt: skip
+        if (part := options.get("skew_part")) is not None:
+            said.append(f"A of skewed picks at most 1/{part} of the count")
+        return said
 
     def fit_size(self, units: int) -> Size:
         """At least one load unit with the fewest days."""
@@ -235,15 +212,10 @@ BROKERAGE = Brokerage(
     keys=BrokerageKeys,
     title="Brokerage",
     size=(SizeNumber("customers", "customer"), SizeNumber("days", "customer-day")),
-    run_keys=frozenset(
-        {
-            "price_period",
-            "exchange_delay",
-            "maintenance_interval",
-            "skew_part",
-            "exchange_connections",
-        }
-    ),
+    run_keys=frozenset({
+        "price_period", "exchange_delay", "maintenance_interval", "skew_part",
+        "exchange_connections",
+    }),
     # Source: TPC-E 1.14, transaction mix. Results and feeds follow orders, maintenance the clock.
     transactions=(
         TransactionType("broker-volume", 0.049),
@@ -275,20 +247,13 @@ BROKERAGE = Brokerage(
         "benchmark, and its results are not comparable with published TPC results."
     ),
     deviations="docs/reference/brokerage.md",
-    metric=Metric(
-        "completed_trades_per_min",
-        "1/min",
-        "higher",
-        "window",
-        HEADLINE_COLUMNS["1/min"],
-        "completed trades per minute",
-        "CTPM",
-    ),
+    metric=Metric("completed_trades_per_min", "1/min", "higher", "window",
+                  HEADLINE_COLUMNS["1/min"], "completed trades per minute", "CTPM"),
     conditions=Conditions(s_per_unit=0.0006, quick_s_per_unit=0.0001),
     engines=frozenset({"postgresql", "mariadb", "mysql", "sqlite"}),
     has_ledger=True,
     counts_headline=True,
     is_divisible=False,
-)
+)  # fmt: skip
 
 PLUGINS = (BROKERAGE,)

@@ -25,14 +25,9 @@ from stithy.workloads.workload import (
 NAME = "oltp"
 
 Mix = Literal[
-    "read_write",
-    "read_only",
-    "write_only",
-    "point_select",
-    "update_index",
-    "update_non_index",
+    "read_write", "read_only", "write_only", "point_select", "update_index", "update_non_index",
     "insert",
-]
+]  # fmt: skip
 """What a transaction consists of, by the name of sysbench's script."""
 
 Distribution = Literal["uniform", "gaussian", "special", "pareto", "zipfian"]
@@ -229,10 +224,13 @@ class OltpKeys(WorkloadKeys):
     def misfits(self, driving: Driving) -> Iterator[Misfit]:
         """Keys that say nothing with the others, and a ledger of what leaves nothing."""
         given, used = self.model_dump(include=self.model_fields_set), self._list_used()
-        for key, name in self._list_optional().items():
+        # Those that only some mixes and distributions use.
+        names = (*READS, *WRITES, "range_rows", "skip_trx", *sum(PARAMETERS.values(), ()))
+        for name in dict.fromkeys(names):
             if name in given and name not in used:
                 what = f"no such thing in {self.mix} with {self.distribution} rows"
-                yield Misfit(what, "leave it out", given[name], ("workload", key))
+                where = ("workload", type(self).model_fields[name].alias or name)
+                yield Misfit(what, "leave it out", given[name], where)
         counts = COUNTS.get(self.mix, ())
         if counts and not any(self.model_dump(include={*counts}).values()):
             right = f"at least one of {', '.join(counts)} above 0"
@@ -250,14 +248,8 @@ class OltpKeys(WorkloadKeys):
             right = "leave it out, or choose a mix that writes"
             yield Misfit("a ledger of transactions that write nothing", right, True, where)
 
-    def _list_optional(self) -> Mapping[str, str]:
-        """The keys that only some mixes and distributions use, with the fields they are."""
-        names = (*READS, *WRITES, "range_rows", "skip_trx", *sum(PARAMETERS.values(), ()))
-        fields = type(self).model_fields
-        return {fields[name].alias or name: name for name in names}
-
     def _list_used(self) -> Sequence[str]:
-        """Those of their fields that these use."""
+        """List the fields that its mix and its distribution use."""
         counts = COUNTS.get(self.mix, ())
         ranges = ["range_rows"] if set(counts) & set(RANGES) else []
         blocks = ["skip_trx"] if counts else []
@@ -346,17 +338,10 @@ OLTP = Oltp(
         "sysbench: the differences are listed."
     ),
     deviations="docs/reference/oltp.md",
-    metric=Metric(
-        "tps",
-        "1/s",
-        "higher",
-        "window",
-        HEADLINE_COLUMNS["1/s"],
-        "transactions per second",
-        "TPS",
-    ),
+    metric=Metric("tps", "1/s", "higher", "window", HEADLINE_COLUMNS["1/s"],
+                  "transactions per second", "TPS"),
     conditions=Conditions(s_per_unit=4e-6, quick_s_per_unit=2e-7),
     has_ledger=True,
-)
+)  # fmt: skip
 
 PLUGINS = (OLTP,)

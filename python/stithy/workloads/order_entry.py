@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from stithy.metrics import Metric
-from stithy.units import Percent, PercentOrNone, make_rule_error
+from stithy.units import Percent, PercentOrNone
 from stithy.wire.jobs import U32, DataShape, WorkloadChoice
 from stithy.workloads.workload import (
     HEADLINE_COLUMNS,
@@ -20,6 +20,7 @@ from stithy.workloads.workload import (
     TransactionType,
     Workload,
     WorkloadKeys,
+    require,
 )
 
 NAME = "order-entry"
@@ -32,13 +33,6 @@ COMPRESSIBLE_MIN_PERCENT = 26
 """Letters and digits, however random, compress by a quarter."""
 
 
-def _check_compressible(value: int) -> int:
-    if value < COMPRESSIBLE_MIN_PERCENT:
-        right = f"at least {COMPRESSIBLE_MIN_PERCENT}%, or leave it out for random text"
-        raise make_rule_error("too small", right)
-    return value
-
-
 class DataKeys(BaseModel):
     """The text in the loaded rows: how well it compresses, how much of it repeats.
 
@@ -48,7 +42,14 @@ class DataKeys(BaseModel):
 
     model_config = _STRICT
 
-    compressible_percent: Annotated[PercentOrNone, AfterValidator(_check_compressible)] = Field(
+    compressible_percent: Annotated[
+        PercentOrNone,
+        require(
+            lambda value: value >= COMPRESSIBLE_MIN_PERCENT,
+            "too small",
+            f"at least {COMPRESSIBLE_MIN_PERCENT}%, or leave it out for random text",
+        ),
+    ] = Field(  # fmt: skip
         default=None,
         alias="compressible",
         json_schema_extra={"default": "that of random letters and digits"},
@@ -158,10 +159,7 @@ class OrderEntryKeys(WorkloadKeys):
 
     def shape(self) -> DataShape:
         """As the section says."""
-        return DataShape(
-            compressible_percent=self.data.compressible_percent,
-            duplicate_percent=self.data.duplicate_percent,
-        )
+        return DataShape.model_validate(self.data.model_dump())
 
     def find_home_users(self, driving: Driving) -> int | None:
         """Users at home in each warehouse; None where nobody has a home."""
@@ -201,45 +199,24 @@ class OrderEntryKeys(WorkloadKeys):
 
     def misfits(self, driving: Driving) -> Iterator[Misfit]:
         """Homes, deliveries and waits that the load does not have, or has otherwise."""
-        yield from self._check_homes(driving)
-        yield from self._check_deliveries(driving)
-        if self.profile == "hammerdb" and driving.is_keyed:
-            yield Misfit(
-                "HammerDB's mix with the specified waits",
-                "its published numbers are without waits: use `load.pace: none`, or leave out "
-                "`workload.profile`",
-                self.profile,
-                ("workload", "profile"),
-            )
-
-    def _check_deliveries(self, driving: Driving) -> Iterator[Misfit]:
-        where = ("workload", "delivery")
-        if driving.is_open and self.delivery == "deferred":
-            yield Misfit(
-                "deferred deliveries in an open loop",
-                "leave it out: in an open loop nobody waits for an answer",
-                self.delivery,
-                where,
-            )
-        if driving.is_keyed and self.delivery == "awaited":
-            yield Misfit(
-                "awaited deliveries with keyed pace",
-                "leave it out: keyed pace has deferred deliveries, as specified",
-                self.delivery,
-                where,
-            )
-
-    def _check_homes(self, driving: Driving) -> Iterator[Misfit]:
-        homes = self.find_home_users(driving)
+        homes, delivery = self.find_home_users(driving), ("workload", "delivery")
         if driving.is_open and self.users_per_warehouse is not None:
-            yield Misfit(
-                "homes in an open loop",
-                "leave it out: in an open loop each transaction chooses a random warehouse",
-                self.users_per_warehouse,
-                _HOMES,
-            )
+            right = "leave it out: in an open loop each transaction chooses a random warehouse"
+            where = ("workload", "users_per_warehouse")
+            yield Misfit("homes in an open loop", right, self.users_per_warehouse, where)
         elif not driving.is_open and homes is not None:
             yield from self._require_homes(driving, homes)
+        if driving.is_open and self.delivery == "deferred":
+            right = "leave it out: in an open loop nobody waits for an answer"
+            yield Misfit("deferred deliveries in an open loop", right, self.delivery, delivery)
+        if driving.is_keyed and self.delivery == "awaited":
+            right = "leave it out: keyed pace has deferred deliveries, as specified"
+            yield Misfit("awaited deliveries with keyed pace", right, self.delivery, delivery)
+        if self.profile == "hammerdb" and driving.is_keyed:
+            right = ("its published numbers are without waits: use `load.pace: none`, or leave out "
+                     "`workload.profile`")  # fmt: skip
+            what = "HammerDB's mix with the specified waits"
+            yield Misfit(what, right, self.profile, ("workload", "profile"))
 
     def _require_homes(self, driving: Driving, homes: int) -> Iterator[Misfit]:
         reach, most = driving.touched(self.warehouses), driving.users_most
@@ -248,12 +225,9 @@ class OrderEntryKeys(WorkloadKeys):
         needed = f"`workload.users_per_warehouse: {ceil(most / reach)}`"
         if most <= self.warehouses * homes:
             share = ceil(100 * ceil(most / homes) / self.warehouses)
-            yield Misfit(
-                f"too few homes in reach for {most} users",
-                f"at least {share}%, or {needed}",
-                f"{driving.touch_percent}%",
-                ("load", "touch"),
-            )
+            what = f"too few homes in reach for {most} users"
+            right = f"at least {share}%, or {needed}"
+            yield Misfit(what, right, f"{driving.touch_percent}%", ("load", "touch"))
             return
         yield Misfit(
             "more users than homes",
@@ -262,9 +236,6 @@ class OrderEntryKeys(WorkloadKeys):
             most,
             driving.most_at,
         )
-
-
-_HOMES = ("workload", "users_per_warehouse")
 
 
 class OrderEntry(Workload):
@@ -342,19 +313,12 @@ ORDER_ENTRY = OrderEntry(
     throughput_per_unit_because=(
         "The specification has ten users per warehouse, with keying and think times."
     ),
-    metric=Metric(
-        "nopm",
-        "1/min",
-        "higher",
-        "window",
-        HEADLINE_COLUMNS["1/min"],
-        "new orders per minute",
-        "NOPM",
-    ),
+    metric=Metric("nopm", "1/min", "higher", "window", HEADLINE_COLUMNS["1/min"],
+                  "new orders per minute", "NOPM"),
     conditions=Conditions(s_per_unit=0.8, quick_s_per_unit=0.05),
     has_ledger=True,
     counts_headline=True,
     is_default=True,
-)
+)  # fmt: skip
 
 PLUGINS = (ORDER_ENTRY,)

@@ -8,7 +8,6 @@ NULL = "NULL STUDY: both candidates are identical"
 EMULATED = "EMULATED drive"
 """What every output says of such a run, and of such a candidate."""
 
-
 IDLE = "No users: the database is idle"
 """Instead of loop and pace, where nobody works."""
 

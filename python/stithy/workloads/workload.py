@@ -5,16 +5,17 @@ outside knows of its keys only what `WorkloadKeys` and `Workload` say: of its si
 name, and of what it can be asked to prove only what it declares.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, prod
 from typing import ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from stithy.errors import UserError
 from stithy.metrics import TPM, Metric, Quantity
 from stithy.registry import Family, Plugin, plugins
+from stithy.units import make_rule_error
 from stithy.wire.jobs import DataShape, WorkloadChoice
 
 Option = str | int | float | bool | None
@@ -31,6 +32,17 @@ Size = Mapping[str, int]
 
 Options = Mapping[str, Option]
 """The same of all its keys that say what users do, defaults resolved."""
+
+
+def require(holds: Callable[[int], bool], what: str, right: str) -> AfterValidator:
+    """Require of a number what holds; `what` is wrong with others, and what would be `right`."""
+
+    def check(value: int) -> int:
+        if not holds(value):
+            raise make_rule_error(what, right)
+        return value
+
+    return AfterValidator(check)
 
 
 @dataclass(frozen=True)

@@ -151,9 +151,8 @@ class Backups:
 
     def _need(self, failed_because: str | None) -> None:
         if failed_because is not None:
-            raise self.make_failure(
-                f"the repository of backups could not be made: {failed_because}"
-            )
+            problem = f"the repository of backups could not be made: {failed_because}"
+            raise self.make_failure(problem)
 
     def make_failure(self, problem: str) -> InfrastructureError:
         """What failed for a reason that says nothing of the backup itself."""

@@ -5,7 +5,7 @@ and where the study keeps a commit rows, that with the database.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -134,20 +134,15 @@ class HammerActivity:
             path = group.path if group else None
             yield self.context.servers.watched(self.window, instance, path, self.number)
         finally:
-            self._end_limit(instance, self._find_group(group))
+            if now := self._find_group(group):  # lifted, as checks read what users never would
+                if instance.pid is not None:
+                    self.limit_lost = now.explain_lost(instance.pid)
+                self.peak_bytes = now.read_peak_bytes()
+                now.lift()
             rows.verify(self, hammer, instance)
         # An interrupted window is verified too: what it did must be right all the same.
         output = self.directory.check_output
         self.checked = self.context.verify_conditions(hammer, self.choice, output)
-
-    def _end_limit(self, instance: Instance, group: MemoryGroup | None) -> None:
-        """Note how the limit held, and lift it: checks read what users never would."""
-        if group is None:
-            return
-        if instance.pid is not None:
-            self.limit_lost = group.explain_lost(instance.pid)
-        self.peak_bytes = group.read_peak_bytes()
-        group.lift()
 
     def begin(self) -> None:
         """Read the server's counters, after a checkpoint where the study wants one."""
@@ -332,14 +327,10 @@ class HammerActivity:
         study = self.context.file.study.at(self.point)
         error_class = declaration(study.database.engine).error_class
         classes = [error_class(error.code, error.text) for error in errors if error.code]
-        classes += [error_class(None, line) for line in self._log_lines()]
+        with suppress(OSError):
+            lines = self.directory.server_log.read_text(errors="replace").splitlines()
+            classes += [error_class(None, line) for line in lines]
         return "full" in classes
-
-    def _log_lines(self) -> list[str]:
-        try:
-            return self.directory.server_log.read_text(errors="replace").splitlines()
-        except OSError:
-            return []
 
     def cut_short(self) -> str:
         """What the hammer said last."""

@@ -13,7 +13,6 @@ TABLES = (
     "load", "transactions", "seconds", "conditions", "restores", "ledger", "ledger_findings",
 )  # fmt: skip
 
-
 ERRORS_NEGLIGIBLE = 0.001
 """Own: one transaction of a thousand."""
 
@@ -35,7 +34,6 @@ _METRICS = tuple(_list_metrics())
 USERS = Factor(
     "users", "Virtual users", "user", "u", open_loop=("Connections of the open loop", "connection")
 )
-
 
 STOPPED, NO_LEDGER = UNASKED = "stopped by a person", "the window wrote no ledger"
 """Why a ledger was not compared, which says nothing of the database."""

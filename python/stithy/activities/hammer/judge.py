@@ -245,12 +245,9 @@ def find_headline_count(window: Row, workload: Workload | None = None) -> Reason
 
 
 def find_commits(
-    window: Row,
-    engine: Declaration,
-    servers: int = 1,
-    backups: int = 0,
+    window: Row, engine: Declaration, servers: int = 1, backups: int = 0,
     workload: Workload | None = None,
-) -> Reason | None:
+) -> Reason | None:  # fmt: skip
     """Server and driver do not count the same commits; those of several servers are added.
 
     `backups`: what the programs that backed the database up meanwhile may have committed in it.
@@ -264,15 +261,14 @@ def find_commits(
     if client is None or server is None:
         return Reason(COMMITS_UNKNOWN)
     job_s = (window["measure_to_s"] or 0.0) - (window["started_at_s"] or 0.0)
+    connections = count_users(window)
+    if window["connections_opened"] is not None:  # also after a loss
+        connections = window["connections_opened"] + (window["connections_reopened"] or 0)
     least, most = bound_commits(
-        engine.commits,
-        client,
-        max(0.0, job_s),
-        connections=_count_connections(window),
-        maintenance_runs=window["maintenance_runs"] or 0,
-        servers=servers,
+        engine.commits, client, max(0.0, job_s), connections=int(connections),
+        maintenance_runs=window["maintenance_runs"] or 0, servers=servers,
         drivers=len((window.get("agents") or "one").split(", ")),
-    )
+    )  # fmt: skip
     most += backups
     if least <= server <= most:
         return None
@@ -286,13 +282,6 @@ def count_backup_commits(values: Mapping[tuple[str, str], Row]) -> int:
     """The most that backups may have committed; none where the window has none."""
     row = values.get(("backup.commits", ALL))
     return 0 if row is None else round(row["value"] or 0)
-
-
-def _count_connections(window: Row) -> int:
-    """All that were opened, also after a loss; where that is not known, one for each user."""
-    if window["connections_opened"] is None:
-        return count_users(window)
-    return int(window["connections_opened"] + (window["connections_reopened"] or 0))
 
 
 def find_broken_conditions(rows: Sequence[Row], workload: Workload | None = None) -> Reason | None:
@@ -324,20 +313,14 @@ WORK_CHECKS = WindowChecks(
     40,
     (
         Check(("load",), lambda of: find_headline_count(of.window, of.workload)),
-        Check(
-            ("load",),
-            lambda of: find_commits(
-                of.window,
-                of.engine,
-                count_servers(of.values),
-                count_backup_commits(of.values),
-                of.workload,
-            ),
-        ),
+        Check(("load",), lambda of: find_commits(
+            of.window, of.engine, count_servers(of.values), count_backup_commits(of.values),
+            of.workload,
+        )),
         Check(("conditions",), lambda of: find_broken_conditions(of.conditions, of.workload)),
         Check(("restores",), lambda of: find_restore(of.restore)),
     ),
-)
+)  # fmt: skip
 
 LEDGER = Flag(
     "acknowledged work is gone",

@@ -6,7 +6,6 @@ that was just loaded is denser, and its log emptier, than one that was worked on
 """
 
 import os
-from pathlib import Path
 
 from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError
 from stithy.hosts.activity import MachineActivity, compare_counters
@@ -35,7 +34,8 @@ def calibrate(context: Context, step: Step) -> str:
 
     Raises Interrupted.
     """
-    engine, known = _find_engine(context, step), context.state.known.calibrations
+    engine = context.study_of(get_dataset(context, step).name).database.engine
+    known = context.state.known.calibrations
     try:
         summary, others = _make_facts(context, step)
     except Interrupted:
@@ -71,43 +71,29 @@ def calibrate(context: Context, step: Step) -> str:
 
 
 def _make_facts(context: Context, step: Step) -> tuple[CalibrateSummary, MachineActivity]:
-    output = _find_output(context, step)
+    session, of = context.session, step.id.removeprefix("calibrate")  # each engine is calibrated
+    output = session.directory.calibrate_output.with_name(f"hammer{of}.jsonl")
     candidate = step.candidate or context.master_candidate
     need_database(context, candidate, step)
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, HammerProgress):
+            session.tell(StepProgress(message.stage, message.done, message.total))
+
     with context.servers.running(candidate, output.with_name("server.log")) as instance:
-        own = {os.getpid()} | (
-            set() if context.file.study.by_url or instance.pid is None else {instance.pid}
-        )
-        before = context.host.read_counters(context.session.clock, own)
+        own = {os.getpid()}
+        if instance.pid is not None and not context.file.study.by_url:
+            own.add(instance.pid)
+        before = context.host.read_counters(session.clock, own)
         # Who keeps up with the users that act most often keeps up with all.
         pauses = map(find_pause_s, context.file.study.variants)
         summary = context.hammer(instance.url).calibrate(
             connections=context.file.study.connections_max,
             trial_s=TRIAL_S,
             think_s=min((pause for pause in pauses if pause is not None), default=None),
-            watch=_watch(context, output),
+            watch=ProgressWatch(output, on_message, session.stop.asked),
         )
-        return summary, compare_counters(
-            before, context.host.read_counters(context.session.clock, own)
-        )
-
-
-def _find_engine(context: Context, step: Step) -> str:
-    return context.study_of(get_dataset(context, step).name).database.engine
-
-
-def _find_output(context: Context, step: Step) -> Path:
-    """Where the hammer's messages go: each engine of a study is calibrated."""
-    output, of = context.session.directory.calibrate_output, step.id.removeprefix("calibrate")
-    return output.with_name(f"hammer{of}.jsonl")
-
-
-def _watch(context: Context, output: Path) -> ProgressWatch:
-    def on_message(message: AnyMessage) -> None:
-        if isinstance(message, HammerProgress):
-            context.session.tell(StepProgress(message.stage, message.done, message.total))
-
-    return ProgressWatch(output, on_message, context.session.stop.asked)
+        return summary, compare_counters(before, context.host.read_counters(session.clock, own))
 
 
 def run_preconditioning(context: Context, step: Step) -> str:

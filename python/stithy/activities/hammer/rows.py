@@ -24,13 +24,11 @@ from stithy.results.convert import (
     make_ledger_rows,
     make_second_rows,
 )
-from stithy.results.manifest import CalibrationFacts
 from stithy.results.tables import Row, Table
 from stithy.run.activity import WindowValue
 from stithy.run.context import find_pause_s, make_pace
 from stithy.run.sampler import count_checkpoints_inside
 from stithy.run.steps import find_shared_device
-from stithy.study.model import Study
 from stithy.units import format_duration
 from stithy.wire.hammer import Hammer, LedgerVerified, ProgressWatch
 from stithy.wire.jobs import WireRate
@@ -101,6 +99,8 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
     asked = of.asked or make_pace(load)
     # What it keeps up with over a network was not tried.
     known = None if of.link else context.state.known.calibrations.get(study.database.engine)
+    # Where pauses vary users were tried with the shortest; of others the rate alone says something.
+    pauses_alike = known and known.think_s is not None and find_pause_s(study) == known.think_s
     row: Row = {column.name: None for column in LOAD.columns}
     said = tuple((key, value) for key, value in study.options.items() if value is not None)
     bound = of.context.servers.cpus_of(of.window.candidate, of.window.point)
@@ -124,7 +124,7 @@ def _load(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:
         "ledger_unverified_because": of.ledger_unverified_because,
         # What the driver was shown to keep up with; users are only tried where they pause.
         "driver_rate_per_s_max": known.rate_per_s_max if known else None,
-        "driver_users_max": _find_users_max(known, study),
+        "driver_users_max": known.users_max if known and pauses_alike else None,
         "driver_others_share": known.others_share if known else None,
         "ledger_shares": find_shared_device(
             context, window.candidate, of.by_agents.folders if of.by_agents else ()
@@ -150,16 +150,6 @@ def _measure_link(of: "HammerActivity", link: DriverLink, readings: Sequence[Tim
         "link_round_trip_s": of.link_round_trip_s,
         **{f"link_{name}": fmean(found[name]) if found.get(name) else None for name in names},
     }
-
-
-def _find_users_max(known: CalibrationFacts | None, study: Study) -> int | None:
-    """How many users the driver was shown to serve who pause as these do.
-
-    Where pauses vary they were tried with the shortest: of others the rate alone says something.
-    """
-    if known is None or known.think_s is None or find_pause_s(study) != known.think_s:
-        return None
-    return known.users_max
 
 
 def _count_server_work(of: "HammerActivity", readings: Sequence[TimedSample]) -> Row:

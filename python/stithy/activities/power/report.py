@@ -102,12 +102,13 @@ def describe_meters(meters: Sequence[Row]) -> Iterator[str]:
 def _make_tables(page: Page) -> Iterator[PageTable]:
     context = page.context
     evidence, meters = context.evidence, list_meters(context)
-    rows = [
-        {**context.list_factor_values(point), "candidate": name, **cells}
-        for point in (evidence.points if meters else ())
-        for name in evidence.candidates
-        if set((cells := _list_cells(evidence, name, point)).values()) - {None}
-    ]
+    rows: list[dict[str, Any]] = []
+    for point in evidence.points if meters else ():
+        for name in evidence.candidates:
+            cells = {each: evidence.level_of(name, point, Quantity(each))
+                     for each in (*SHOWN, SAMPLED)}  # fmt: skip
+            if set(cells.values()) != {None}:
+                rows.append({**context.list_factor_values(point), "candidate": name, **cells})
     known = {metric.name: metric for metric in METRICS}
     shows = (
         *context.factor_shows, Show("candidate", "Candidate"),
@@ -130,13 +131,6 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
         for meter in meters if meter["meter"] != ALL
     ]  # fmt: skip
     yield make_table(METERS.name, "Meters, and the idle machine", shows, rows).told("candidate")
-
-
-def _list_cells(evidence: Evidence, name: str, point: Point) -> dict[str, Any]:
-    cells: dict[str, Any] = {
-        each: evidence.level_of(name, point, Quantity(each)) for each in (*SHOWN, SAMPLED)
-    }
-    return cells
 
 
 def _draw_figures(page: Page) -> Iterator[Drawn]:
