@@ -121,7 +121,8 @@ impl Kept {
 #[derive(Debug)]
 struct OfAll {
     longest: Longest,
-    kept: Kept,
+    /// None where there is one hammer, which needs them for nothing.
+    kept: Option<Kept>,
 }
 
 /// The gaps of a run. Users come to their end one after the other.
@@ -132,11 +133,11 @@ pub(crate) struct Gaps {
 
 impl Gaps {
     /// Nobody has done anything yet; only what lies in the measurement counts.
-    pub(crate) fn new(within: Range<Moment>) -> Self {
+    pub(crate) fn new(within: Range<Moment>, is_shared: bool) -> Self {
         Gaps {
             all: Mutex::new(OfAll {
                 longest: Longest::new(within),
-                kept: Kept::new(),
+                kept: is_shared.then(Kept::new),
             }),
             users: Mutex::default(),
         }
@@ -162,15 +163,17 @@ impl Gaps {
             user_p50_s: rank(0.5),
             user_p99_s: rank(0.99),
             user_max_s: rank(1.0),
-            own: Some(all.own(now, &users)?),
+            own: all.own(now, &users)?,
         })
     }
 }
 
 impl OfAll {
-    /// What those of several hammers are made of.
-    fn own(&self, now: Moment, users: &[Duration]) -> Result<OwnGaps, HammerError> {
-        let mut kept = self.kept.clone();
+    /// What those of several hammers are made of; None where there is one.
+    fn own(&self, now: Moment, users: &[Duration]) -> Result<Option<OwnGaps>, HammerError> {
+        let Some(mut kept) = self.kept.clone() else {
+            return Ok(None);
+        };
         kept.add(self.longest.open(now));
         let above_s = kept.above.as_secs_f64();
         let begin = self.longest.within.start;
@@ -183,12 +186,12 @@ impl OfAll {
         users
             .iter()
             .for_each(|gap| count_time(&mut histogram, *gap));
-        Ok(OwnGaps {
+        Ok(Some(OwnGaps {
             above_s,
             from_s,
             length_s,
             users: text_of(&histogram)?,
-        })
+        }))
     }
 }
 
@@ -213,7 +216,9 @@ impl UserGaps {
         self.longest.add_success(at);
         let mut all = locked(&self.record.gaps.all);
         let ended = all.longest.add_success(at);
-        all.kept.add(ended);
+        if let Some(kept) = &mut all.kept {
+            kept.add(ended);
+        }
     }
 }
 

@@ -106,7 +106,7 @@ mod tests {
             measured: Moment::START..end,
         };
         let recorder = Recorder::new(vec![true], phases);
-        let record = Arc::new(Record::new(SystemClock::start(), recorder, 1, 0));
+        let record = Arc::new(Record::new(SystemClock::start(), recorder, 1, 0, false));
         std::thread::sleep(Duration::from_millis(3));
         record.finish();
         let pace = Box::new(Steady::new(Moment::START, 0.000_5));

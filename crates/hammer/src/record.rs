@@ -48,13 +48,19 @@ pub struct Record {
 
 impl Record {
     /// Nothing yet, over a number of open connections; the clock runs from now.
-    pub fn new(clock: SystemClock, recorder: Recorder, connections: u64, error_limit: u64) -> Self {
+    pub fn new(
+        clock: SystemClock,
+        recorder: Recorder,
+        connections: u64,
+        error_limit: u64,
+        is_shared: bool,
+    ) -> Self {
         let (finish, finishing) = stop_pair();
         let (give_up, giving_up) = stop_pair();
         Record {
             clock,
             alarm: Alarm::default(),
-            gaps: Gaps::new(recorder.phases().measured.clone()),
+            gaps: Gaps::new(recorder.phases().measured.clone(), is_shared),
             recorder: Mutex::new(recorder),
             waiting: AtomicI64::new(0),
             first_late: OnceLock::new(),

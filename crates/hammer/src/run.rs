@@ -37,7 +37,8 @@ pub async fn drive<S: TransactionScript, C: Session>(
     };
     let recorder = Recorder::new(waits, phases);
     let connections = users.connections();
-    let record = Arc::new(Record::new(clock, recorder, connections, plan.error_limit));
+    let (limit, is_shared) = (plan.error_limit, plan.is_shared);
+    let record = Arc::new(Record::new(clock, recorder, connections, limit, is_shared));
     let (pools, closed) = (users.all_pools(), closed_loop(&users));
     let mut stop = context.stop.clone();
     let controller = RunController::new(plan, record.clone(), logs, context)?;

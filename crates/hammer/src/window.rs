@@ -25,6 +25,8 @@ pub struct Plan {
     pub reconnect_limit: Duration,
     /// Where the interval logs go.
     pub hlog_stem: Option<String>,
+    /// Whether other hammers have users of the same window, so that gaps of all are made of each one's.
+    pub is_shared: bool,
 }
 
 /// What a window gave.

@@ -183,6 +183,7 @@ impl<T: Target> Bench<'_, T> {
             error_limit: 0,
             reconnect_limit: Duration::ZERO,
             hlog_stem: None,
+            is_shared: false,
         };
         // The seconds of a trial are no result.
         let mut silent = |_| ();

@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use stithy_measure::{priority, Clock, Moment, TypeRecord};
 use stithy_wire::{
-    CommitGaps, DriverCost, LedgerWritten, Proof, RunJob, RunSummary, Share, Sizes,
-    TransactionTotal,
+    DriverCost, LedgerWritten, Proof, RunJob, RunSummary, Share, Sizes, TransactionTotal,
 };
 
 use super::Found;
@@ -120,6 +119,7 @@ fn plan<W: Workload>(job: &RunJob) -> Plan {
         error_limit: job.error_limit,
         reconnect_limit: Duration::from_secs_f64(job.reconnect_limit_s),
         hlog_stem: job.hlog_stem.clone(),
+        is_shared: job.share.of > 1,
     }
 }
 
@@ -178,10 +178,7 @@ fn summary<W: Workload>(
             nice: priority::nice(),
         },
         connections: window.connections.clone(),
-        gaps: CommitGaps {
-            own: window.gaps.own.clone().filter(|_| job.share.of > 1),
-            ..window.gaps.clone()
-        },
+        gaps: window.gaps.clone(),
         ledger,
     })
 }

@@ -262,10 +262,12 @@ async fn several_hammers_do_together_what_one_does_alone() {
     let (first, second, third) = tokio::join!(window(of(0)), window(of(1)), window(of(2)));
     assert_eq!([2, 1, 1], [first.users, second.users, third.users]);
     let done = |summary: &RunSummary| summary.transactions[0].committed;
-    assert_eq!(
-        done(&alone),
-        [first, second, third].iter().map(done).sum::<u64>()
-    );
+    let parts = [first, second, third];
+    // Those about the end are counted in or out, many where the machine is busy; three times as many are too many.
+    let together = parts.iter().map(done).sum::<u64>();
+    assert!(together.abs_diff(done(&alone)) < 50, "{together}");
+    // Only of several are the gaps of each one's users needed.
+    assert!(alone.gaps.own.is_none() && parts.iter().all(|part| part.gaps.own.is_some()));
     let none = last(Job::Run(of(3))).await.unwrap_err();
     assert_eq!(("job-invalid", "share"), (none.code, none.place.as_str()));
 }
