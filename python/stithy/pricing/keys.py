@@ -46,10 +46,12 @@ Inputs = tuple[tuple[str, ...], float]
 """The way to a number of the section, and the number."""
 
 
-def declare_optional(description: str, example: object) -> Any:
-    """Make a key that may be left out, and of which nothing is then assumed."""
-    return Field(default=None, json_schema_extra={"default": "not stated"}, description=description,
-                 examples=[example])  # fmt: skip
+def declare_optional(
+    description: str, *examples: object, default: Any = None, said: str = "not stated", **more: Any
+) -> Any:
+    """Make a key that may be left out; `said` is what of it is then assumed."""
+    return Field(default=default, json_schema_extra={"default": said}, description=description,
+                 examples=[*examples] or None, **more)  # fmt: skip
 
 
 def find_missing(**together: float | None) -> Iterator[Violation]:
@@ -105,19 +107,11 @@ class SiteCost(CostKeys):
 class Shared(CostKeys):
     """What is priced, and whose it is."""
 
-    candidates: list[str] | None = Field(
-        alias="for",
-        default=None,
-        min_length=1,
-        json_schema_extra={"default": "every candidate"},
-        description="The candidates that have it.",
-        examples=[["io2"]],
+    candidates: list[str] | None = declare_optional(
+        "The candidates that have it.", ["io2"], said="every candidate", alias="for", min_length=1
     )
-    share: Share = Field(
-        default=100.0,
-        json_schema_extra={"default": "100%"},
-        description="Share of it that each of these candidates bears.",
-        examples=["50%"],
+    share: Share = declare_optional(
+        "Share of it that each of these candidates bears.", "50%", default=100.0, said="100%"
     )
 
     def is_of(self, candidate: str) -> bool:
@@ -146,28 +140,17 @@ class PricedItem(Shared):
         PriceList | None,
         BeforeValidator(read_price_list),
         WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
-    ] = Field(
-        alias="list",
-        default=None,
-        json_schema_extra={"default": "none"},
-        description="A cloud's prices for a month: a shipped list, `gp3` or `io2`, or a file.",
-        examples=["gp3"],
+    ] = declare_optional(
+        "A cloud's prices for a month: a shipped list, `gp3` or `io2`, or a file.", "gp3",
+        said="none", alias="list",
+    )  # fmt: skip
+    per_gb: ListRate | None = declare_optional(
+        "Price of a GB for a month, and how many are free.", said="that of the list"
     )
-    per_gb: ListRate | None = Field(
-        default=None,
-        json_schema_extra={"default": "that of the list"},
-        description="Price of a GB for a month, and how many are free.",
+    per_iops: ListRate | None = declare_optional(
+        "The same of an I/O per second.", said="that of the list"
     )
-    per_iops: ListRate | None = Field(
-        default=None,
-        json_schema_extra={"default": "that of the list"},
-        description="The same of an I/O per second.",
-    )
-    per_mb_s: ListRate | None = Field(
-        default=None,
-        json_schema_extra={"default": "that of the list"},
-        description="The same of a MB/s.",
-    )
+    per_mb_s: ListRate | None = declare_optional("The same of a MB/s.", said="that of the list")
     gb: Amount | None = declare_optional("GB that are rented.", 500)
     iops: Amount | None = declare_optional("I/Os per second that are rented.", 3000)
     mb_s: Amount | None = declare_optional("MB/s that are rented.", 125)
@@ -257,33 +240,22 @@ class Pricing(CostKeys):
     source: Annotated[str, StringConstraints(min_length=1, max_length=300)] = Field(
         description="Where the prices are from.", examples=["quotation 4711"]
     )
-    interest: Share | None = Field(
-        default=None,
-        json_schema_extra={"default": "straight-line depreciation"},
-        description="Interest for a year; what is bought is then paid in equal yearly parts.",
-        examples=["5%"],
+    interest: Share | None = declare_optional(
+        "Interest for a year; what is bought is then paid in equal yearly parts.", "5%",
+        said="straight-line depreciation",
+    )  # fmt: skip
+    duty: Duty | None = declare_optional(
+        "How much of a year the candidates work.",
+        said="not stated: no energy, and no cost of a transaction",
     )
-    duty: Duty | None = Field(
-        default=None,
-        json_schema_extra={"default": "not stated: no energy, and no cost of a transaction"},
-        description="How much of a year the candidates work.",
+    site: SiteCost = declare_optional(
+        "Prices of the place: energy, space and work.", default=SiteCost()
     )
-    site: SiteCost = Field(
-        default=SiteCost(),
-        json_schema_extra={"default": "not stated"},
-        description="Prices of the place: energy, space and work.",
+    items: dict[ItemName, PricedItem] = declare_optional(
+        "What is bought or rented, each by a name.", default={}, said="none", max_length=100
     )
-    items: dict[ItemName, PricedItem] = Field(
-        default={},
-        max_length=100,
-        json_schema_extra={"default": "none"},
-        description="What is bought or rented, each by a name.",
-    )
-    licences: dict[ItemName, Licence] = Field(
-        default={},
-        max_length=100,
-        json_schema_extra={"default": "none"},
-        description="Licences, each by a name.",
+    licences: dict[ItemName, Licence] = declare_optional(
+        "Licences, each by a name.", default={}, said="none", max_length=100
     )
 
     @property
