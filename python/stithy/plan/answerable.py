@@ -10,7 +10,6 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from stithy.activity import DeclaredActivity, list_tables
 from stithy.errors import InvalidMeasurement, StithyError, UserError
@@ -55,7 +54,6 @@ STOP_SHARE = 0.9
 Rates = Mapping[str, float]
 """Transactions a second of earlier windows on this machine, by `make_rate_key`."""
 
-
 Planned = Mapping[Point, frozenset[str]]
 """The activities of the windows at each point that is measured."""
 
@@ -78,6 +76,10 @@ class Requested:
     def where(self) -> str:
         """The key of the study."""
         return "thresholds" if self.value else "primary.metric"
+
+    def refuse(self, problem: str, remedy: str) -> UserError:
+        """Say that it cannot be answered, and what to ask instead."""
+        return UserError(problem, where=self.where, remedy=remedy)
 
     def written(self, of: str | None, metric: str | None = None) -> str:
         """As the study would ask for it, or for another metric, of this owner."""
@@ -103,7 +105,9 @@ def find_unanswerable(
 
     Of the primary question only what the study itself declares.
     """
-    every = tuple(_list_requested(study, question))
+    every = [*_list_of_thresholds(study)]
+    if question is not None and "metric" not in question.derived:
+        every.insert(0, _read_question(study, question))
     planned = _list_planned(study) if every else {}
     for asked in every:
         error = (
@@ -152,12 +156,6 @@ def check_counted(study: Study, question: Question, window_id: str, count: int) 
         )
 
 
-def _list_requested(study: Study, question: Question | None) -> Iterator[Requested]:
-    if question is not None and "metric" not in question.derived:
-        yield _read_question(study, question)
-    yield from _list_of_thresholds(study)
-
-
 def _read_question(study: Study, question: Question) -> Requested:
     names = [name for name in question.candidates or study.candidates if name in study.candidates]
     return Requested(parse_quantity(question.metric), names, question.point)
@@ -191,21 +189,15 @@ def _find_unplanned(study: Study, asked: Requested, planned: Planned) -> UserErr
         why = study.impossible.get(
             select_combination(study, asked.point), "another one stands for it"
         )
-        return UserError(
-            f"`{name}` is at a combination of `vary` that is not measured ({why})",
-            where=asked.where,
-            remedy="ask at another combination",
-        )
+        problem = f"`{name}` is at a combination of `vary` that is not measured ({why})"
+        return asked.refuse(problem, "ask at another combination")
     if _is_measured(planned[asked.point], known):
         return None
     elsewhere = next((each for each, names in planned.items() if _is_measured(names, known)), None)
-    return UserError(
-        f"no window {asked.point.at()} measures `{known.name}`",
-        where=asked.where,
-        remedy=f"ask it {elsewhere.at()}"
-        if elsewhere is not None
-        else f"name a metric of the scenario {study.scenario.name}",
-    )
+    remedy = f"name a metric of the scenario {study.scenario.name}"
+    if elsewhere is not None:
+        remedy = f"ask it {elsewhere.at()}"
+    return asked.refuse(f"no window {asked.point.at()} measures `{known.name}`", remedy)
 
 
 def _is_measured(activities: frozenset[str], known: Metric) -> bool:
@@ -228,38 +220,30 @@ def _check_prices(study: Study, asked: Requested) -> UserError | None:
         return None
     needs_duty = asked.quantity == COST_PER_MILLION
     if study.cost is None or (needs_duty and study.cost.duty is None):
-        return UserError(
-            f"`{asked.quantity}` without prices",
-            where=asked.where,
-            remedy="add the section `cost`" + " with its `duty`" * needs_duty,
-        )
+        remedy = "add the section `cost`" + " with its `duty`" * needs_duty
+        return asked.refuse(f"`{asked.quantity}` without prices", remedy)
     load = study.given_load
     if not needs_duty and not (load and (load.limit or load.find)):
-        return UserError(
-            f"`{asked.quantity}` without a response-time target",
-            where=asked.where,
-            remedy="add `load.limit`, such as `limit: p95 of all <= 1 s`",
-        )
+        remedy = "add `load.limit`, such as `limit: p95 of all <= 1 s`"
+        return asked.refuse(f"`{asked.quantity}` without a response-time target", remedy)
     return None
 
 
 def _check_servers(study: Study, asked: Requested) -> UserError | None:
     known, of = asked.quantity.known, asked.quantity.of
     if known.of_instance and study.given_database is None:
-        return UserError(
+        return asked.refuse(
             f"`{known.name}` is of a database server, and the scenario {study.scenario.name} has "
             "none",
-            where=asked.where,
-            remedy="name a metric of the scenario or of the storage",
+            "name a metric of the scenario or of the storage",
         )
-    instances = _count_instances(study.at(asked.point))
+    instances = study.at(asked.point).scenario.keys.count_instances()
     if known.of_instance and instances > 1:
         names = [name_instance(number + 1) for number in range(instances)]
         if of is None or of.partition(":")[0] not in names:
-            return UserError(
+            return asked.refuse(
                 f"`{asked.quantity}` is of one server, and each of {instances} tenants has its own",
-                where=asked.where,
-                remedy=f"name a tenant: `{asked.written(names[0])}`",
+                f"name a tenant: `{asked.written(names[0])}`",
             )
     return None
 
@@ -269,22 +253,22 @@ def _check_drives(study: Study, asked: Requested) -> UserError | None:
     if known.source != "drives" and known.collector != "drive":
         return None
     by_name = {name: name_drives(study.candidates[name]) for name in asked.candidates}
-    lacking = [name for name, drives in by_name.items() if not drives]
-    if lacking:
-        return UserError(
+    if lacking := [name for name, drives in by_name.items() if not drives]:
+        column = f"{known.column}{'_latency_s' if known.source == 'drives' else ''}"
+        nearest = f"`{asked.written(None, f'block.{column}')}`"
+        nearest = nearest if find(f"block.{column}") else "a metric of `block`"
+        return asked.refuse(
             f"only an emulated drive reports `{asked.quantity}`, and {_join_names(lacking)} none",
-            where=asked.where,
-            remedy=f"compare emulated drives, or ask {_suggest_kernel_metric(asked)}",
+            f"compare emulated drives, or ask {nearest}, which the kernel counts for every block "
+            "device",
         )
     if known.source != "drives" or of is None:
         return None
-    lacking = [name for name, drives in by_name.items() if of not in map(find_role, drives)]
-    if lacking:
+    if lacking := [name for name, drives in by_name.items() if of not in map(find_role, drives)]:
         keys = "drive: …" if of == "data" else f"roles: {{{of}: {{drive: …}}}}"
-        return UserError(
+        return asked.refuse(
             f"`{asked.quantity}` needs a drive for the {of}, and {_join_names(lacking)} none",
-            where=asked.where,
-            remedy=f"give it one with `{keys}`, or ask `{asked.written(None)}`",
+            f"give it one with `{keys}`, or ask `{asked.written(None)}`",
         )
     return None
 
@@ -293,18 +277,12 @@ def _check_devices(study: Study, asked: Requested) -> UserError | None:
     memory = find_likely_memory_backed(study)
     lacking = [name for name in asked.candidates if name in memory]
     if asked.quantity.known.collector == "block" and lacking:
-        return UserError(
+        return asked.refuse(
             f"`{asked.quantity}` is of a block device, and {_join_names(lacking)} none: "
             "it is memory",
-            where=asked.where,
-            remedy="name a directory on a disk, or ask `tpm` or a percentile such as `p95`",
+            "name a directory on a disk, or ask `tpm` or a percentile such as `p95`",
         )
     return None
-
-
-def _count_instances(study: Study) -> int:
-    """How many servers a candidate has at a point; `study` is as it is there."""
-    return study.scenario.keys.count_instances()
 
 
 def _join_names(names: Sequence[str]) -> str:
@@ -312,28 +290,15 @@ def _join_names(names: Sequence[str]) -> str:
     return f"candidate {of} has" if len(names) == 1 else f"candidates {of} have"
 
 
-def _suggest_kernel_metric(asked: Requested) -> str:
-    known = asked.quantity.known
-    name = f"block.{known.column}{'_latency_s' if known.source == 'drives' else ''}"
-    nearest = f"`{asked.written(None, name)}`" if find(name) else "a metric of `block`"
-    return f"{nearest}, which the kernel counts for every block device"
-
-
-class _ExpectedRate(NamedTuple):
-    """Transactions a second; else known from earlier runs here the most that users ask for."""
-
-    per_s: float
-    is_known: bool
-
-
-def _estimate_rate(study: Study, asked: Requested, rates: Rates) -> _ExpectedRate:
+def _estimate_rate(study: Study, asked: Requested, rates: Rates) -> tuple[float, bool]:
+    """Transactions a second, and whether earlier runs did them; else the most users ask for."""
     earlier = [rates.get(make_rate_key(study, name, asked.point)) for name in asked.candidates]
     measured = [rate for rate in earlier if rate is not None]
     if len(measured) == len(earlier):
-        return _ExpectedRate(min(measured), is_known=True)
+        return min(measured), True
     here, workload = study.at(asked.point), get_workload(study.workload.name)
-    most = _count_instances(here) * bound_paced_per_s(here.load, workload, asked.point.level)
-    return _ExpectedRate(most, is_known=False)
+    most = bound_paced_per_s(here.load, workload, asked.point.level)
+    return here.scenario.keys.count_instances() * most, False
 
 
 def _check_count(
@@ -352,14 +317,11 @@ def _check_count(
         return None
     each = "in each window, and one" if asked.value is None else "to be printed, and a window"
     there = f"{each} of {format_duration(duration_s)} {asked.point.at()}"
-    has = (
-        f"had about {count:,.0f} in earlier runs here" if is_known else f"has at most {count:,.0f}"
-    )
-    return UserError(
-        f"{quantity.noun} needs {needed:,} values {there} {has}",
-        where=asked.where,
-        remedy=_suggest_length(quantity, duration_s, per_s * share),
-    )
+    has = f"has at most {count:,.0f}"
+    if is_known:
+        has = f"had about {count:,.0f} in earlier runs here"
+    problem = f"{quantity.noun} needs {needed:,} values {there} {has}"
+    return asked.refuse(problem, _suggest_length(quantity, duration_s, per_s * share))
 
 
 def _suggest_length(quantity: Quantity, duration_s: float, per_s: float) -> str:

@@ -70,7 +70,9 @@ def estimate_sizes(study: Study, workload: Workload, variants: Sequence[Study]) 
     All candidates and points of an engine get the same room for the log.
     """
     units = variants[0].workload.units
-    aged = _count_preconditioning(study, workload) * workload.bytes_per_transaction
+    # The users who work on the loaded database before it is kept do at most so much.
+    worked_s = study.load.precondition.for_s if study.load.precondition else 0.0
+    aged = worked_s * bound_transactions_per_s(study, workload) * workload.bytes_per_transaction
     data = workload.data_bytes(variants[0].workload.size) + round(aged)
     transactions = max(_count_transactions(variant, workload) for variant in variants)
     log = bound_log_bytes(study, variants[0].database.engine)
@@ -97,12 +99,6 @@ def bound_log_bytes(study: Study, engine: str) -> int:
 def estimate_logged_bytes(study: Study, workload: Workload) -> int:
     """The most that a window logs, bytes, however much of it is recycled meanwhile."""
     return round(_count_transactions(study, workload) * workload.log_bytes_per_transaction)
-
-
-def _count_preconditioning(study: Study, workload: Workload) -> float:
-    """The most transactions of the users who work on the loaded database before it is kept."""
-    asked = study.load.precondition
-    return asked.for_s * bound_transactions_per_s(study, workload) if asked else 0.0
 
 
 def _count_transactions(study: Study, workload: Workload) -> float:

@@ -180,7 +180,12 @@ def _list_datasets(study: Study) -> list[tuple[Dataset, cost.DatabaseSizes]]:
     for point, variant in study.own_settings:
         factors = Point(tuple(factor for factor in point.factors if factor[0] in keys))
         found.setdefault(factors, []).append(variant)
-    return [_make_dataset(study, factors, variants) for factors, variants in found.items()]
+    datasets = []
+    for factors, variants in found.items():
+        size = cost.estimate_sizes(study, _find_workload(study), variants)
+        name, sizes = factors.slug or study.workload.name, (size.database_bytes, size.growth_bytes)
+        datasets.append((Dataset(name, factors, *sizes, size.log_bytes), size))
+    return datasets
 
 
 def _changes_data(study: Study, key: str) -> bool:
@@ -188,14 +193,6 @@ def _changes_data(study: Study, key: str) -> bool:
     if key == ENGINE:
         return True
     return section == "workload" and name.partition(".")[0] not in _find_workload(study).run_keys
-
-
-def _make_dataset(
-    study: Study, factors: Point, variants: list[Study]
-) -> tuple[Dataset, cost.DatabaseSizes]:
-    size = cost.estimate_sizes(study, _find_workload(study), variants)
-    name = factors.slug or study.workload.name
-    return Dataset(name, factors, size.database_bytes, size.growth_bytes, size.log_bytes), size
 
 
 def _find_workload(study: Study) -> Workload:

@@ -222,19 +222,10 @@ def list_windows(
     """The windows of a block; `tried` where a search chose its point."""
     for position, candidate in enumerate(block.candidates):
         yield WindowPlan(
-            id=make_window_id(candidate, block.point, block.index),
-            candidate=candidate,
-            point=block.point,
-            block=block.index,
-            position=position,
-            ramp_up_s=ramp_up_s,
-            duration_s=duration_s,
-            seed=block.seed,
-            checkpoint=checkpoint,
-            tried=tried,
-            activities=activities,
-            instances=instances,
-        )
+            make_window_id(candidate, block.point, block.index), candidate, block.point,
+            block.index, position, ramp_up_s, duration_s, block.seed, activities,
+            checkpoint=checkpoint, tried=tried, instances=instances,
+        )  # fmt: skip
 
 
 def may_be_spared(scene: Scene, window: WindowPlan, alike: frozenset[str] = frozenset()) -> bool:

@@ -313,12 +313,13 @@ def find_differences(
     own = _own(base, effective=effective) | _own(other, effective=effective)
     ours = _map_facts(base, candidates, own, effective=effective)
     theirs = _map_facts(other, candidates, own, effective=effective)
-    found = [
-        FactDifference(name, subject, _shorten_value(a), _shorten_value(b))
-        for subject, name in dict.fromkeys([*ours, *theirs])
-        if not _is_same(name, a := ours.get((subject, name)), b := theirs.get((subject, name)))
-        and not (name.startswith((PROFILE, SUBMISSION, METERS)) and (a is None or b is None))
-    ]
+    found = []
+    for subject, name in dict.fromkeys([*ours, *theirs]):
+        a, b = ours.get((subject, name)), theirs.get((subject, name))
+        is_same = is_same_memory(a, b) if name == "memory_bytes" else a == b
+        is_of_one = name.startswith((PROFILE, SUBMISSION, METERS)) and None in (a, b)
+        if not is_same and not is_of_one:
+            found.append(FactDifference(name, subject, _shorten_value(a), _shorten_value(b)))
     order = list(MEANINGS.values())
     return tuple(sorted(found, key=lambda each: order.index(find_meaning(each.name))))
 
@@ -470,10 +471,6 @@ def _list_device_facts(environment: Mapping[str, Fact], of: str = "") -> Iterato
         for name in DEVICE_FACTS:
             if (fact := environment.get(f"{of}device.{device}.{name}")) is not None:
                 yield f"{of}device.{place}.{name}", fact.value
-
-
-def _is_same(name: str, base: Any, other: Any) -> bool:
-    return is_same_memory(base, other) if name == "memory_bytes" else bool(base == other)
 
 
 def is_same_memory(base: Any, other: Any) -> bool:

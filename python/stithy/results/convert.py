@@ -105,7 +105,12 @@ def make_second_rows(
     window_id: str, seconds: Iterable[SecondMessage], latencies: Latencies
 ) -> list[Row]:
     """Rows of SECONDS: each second's types in the workload's order, then `all`."""
-    logged = _group_by_second(latencies.response)
+    logged: dict[int, dict[str, LoggedHistogram]] = {}
+    for interval in latencies.response:
+        by_type = logged.setdefault(_convert_to_ms(interval.started_at_s), {})
+        had = by_type.get(interval.tag)
+        both = interval.histogram if had is None else merge((had, interval.histogram))
+        by_type[interval.tag] = both or interval.histogram
     rows: list[Row] = []
     for second in seconds:
         head = {
@@ -155,16 +160,6 @@ def add_second(one: SecondMessage, others: Sequence[SecondMessage]) -> SecondMes
         own[each.name] = each.model_copy(update={**counts, "live_p95_s": None})
     waiting = one.waiting + sum(other.waiting for other in others)
     return one.model_copy(update={"transactions": tuple(own.values()), "waiting": waiting})
-
-
-def _group_by_second(intervals: Iterable[LoggedInterval]) -> dict[int, dict[str, LoggedHistogram]]:
-    groups: dict[int, dict[str, LoggedHistogram]] = {}
-    for interval in intervals:
-        found = groups.setdefault(_convert_to_ms(interval.started_at_s), {})
-        had = found.get(interval.tag)
-        both = interval.histogram if had is None else merge((had, interval.histogram))
-        found[interval.tag] = both or interval.histogram
-    return groups
 
 
 def _convert_to_ms(at_s: float) -> int:

@@ -8,7 +8,6 @@ from stithy.results.convert import describe_distribution
 from stithy.results.hlog import LoggedHistogram, LoggedInterval, merge, read_hlog
 from stithy.results.tables import Row
 from stithy.wire.drive.messages import DriveCounters, OperationCounters
-from stithy.wire.messages import Percentiles
 
 LOG_SUFFIX = ".latency.hlog"
 
@@ -62,6 +61,8 @@ def make_drive_rows(
         }
         for then, now in zip(before.operations, after.operations, strict=True)
     ]
+    late_s, before_s = ((each.mean_s or 0.0) * each.count for each in (after.late, before.late))
+    count = after.late.count - before.late.count
     whole = {
         **head,
         "operation": ALL,
@@ -69,7 +70,7 @@ def make_drive_rows(
         **_describe_latencies(each.histogram for each in known),
         **_OF_OPERATIONS,
         "late_answers": after.late_answers - before.late_answers,
-        "late_mean_s": _average_growth_s(before.late, after.late),
+        "late_mean_s": max(0.0, late_s - before_s) / count if count > 0 else None,
         "cpu_s": _subtract_counters(before.cpu_s, after.cpu_s),
         "cpu_wait_s": _subtract_counters(before.cpu_wait_s, after.cpu_wait_s),
     }
@@ -106,13 +107,6 @@ def _compare_with_device(
 
 def _sum_given_s(counted: OperationCounters) -> float:
     return (counted.given_mean_s or 0.0) * counted.answered
-
-
-def _average_growth_s(before: Percentiles, after: Percentiles) -> float | None:
-    """The mean of the values that came between two readings; None where none came."""
-    sum_s, before_s = ((each.mean_s or 0.0) * each.count for each in (after, before))
-    count = after.count - before.count
-    return max(0.0, sum_s - before_s) / count if count > 0 else None
 
 
 def _subtract_counters(before: float | None, after: float | None) -> float | None:

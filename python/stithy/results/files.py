@@ -105,11 +105,6 @@ def write_json(path: Path, document: BaseModel | dict[str, object]) -> None:
     write(path, f"{text}\n".encode())
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text, durably and at once."""
-    write_durably(path, text.encode())
-
-
 def list_window_tables() -> tuple[Table, ...]:
     """List those of each window, but for the samples, which are read when they are asked for."""
     return (
@@ -227,7 +222,10 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     # A study without a database has none to restore or to check.
     served = manifest is None or manifest.given_database is not None
     frames = _read_frames(directory, names, problems, RUN_TABLES if served else (tables.BASELINE,))
-    _require_activities(directory.windows, frames["window"]["activity"].unique().sort().to_list())
+    done = frames["window"]["activity"].unique().sort().to_list()
+    for activity in (name for text in done for name in split_names(text)):
+        if activity not in plugins(DeclaredActivity):
+            raise pieces.make_missing_plugin_error(f"activity {activity}", directory.windows)
     with_load = frames["window"].join(frames.pop("load"), on="window_id", how="left")
     frames["window"] = with_load.sort("started_at_s", "window_id", nulls_last=True)
     frames["baseline"] = frames["baseline"].sort("at_s", "window_id")
@@ -278,13 +276,6 @@ def _require_run(directory: RunDirectory) -> None:
     raise UserError(
         problem, where=str(directory.root), remedy="name a directory that `stithy run` wrote"
     )
-
-
-def _require_activities(path: Path, found: Sequence[str]) -> None:
-    known = plugins(DeclaredActivity)
-    for each in (name for text in found for name in split_names(text)):
-        if each not in known:
-            raise pieces.make_missing_plugin_error(f"activity {each}", path)
 
 
 def _read_study(path: Path, manifest: Manifest | None, problems: list[ReadProblem]) -> str | None:

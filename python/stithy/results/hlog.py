@@ -68,7 +68,10 @@ class LoggedHistogram:
         """Mean of the buckets' middles, seconds; None without values."""
         if not self.counts:
             return None
-        total = sum(self._middle_us(index) * count for index, count in self.counts.items())
+        total = 0
+        for index, count in self.counts.items():
+            lowest, width = self._bounds_us(index)
+            total += (lowest + width // 2) * count
         return total / self.count / US_PER_S
 
     @property
@@ -99,10 +102,6 @@ class LoggedHistogram:
     def _highest_us(self, index: int) -> int:
         lowest, width = self._bounds_us(index)
         return lowest + width - 1
-
-    def _middle_us(self, index: int) -> int:
-        lowest, width = self._bounds_us(index)
-        return lowest + width // 2
 
 
 @dataclass(frozen=True)

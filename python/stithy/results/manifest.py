@@ -6,7 +6,6 @@ reason.
 """
 
 import hashlib
-from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -37,10 +36,6 @@ class Fact(_Facts):
 
     value: Scalar | tuple[Scalar, ...] | dict[str, Scalar]
     missing_because: str | None = None
-
-
-Environment = Mapping[str, Fact]
-"""The environment fingerprint by name of the fact; see hosts/facts.py."""
 
 
 class ComparedField(NamedTuple):

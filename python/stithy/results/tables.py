@@ -62,14 +62,12 @@ def truth(name: str, meaning: str, *, null: bool = False) -> Column:
 # Short, because each line below is a column.
 _t, _i, _r, _b = text, integer, real, truth
 
-
 DISTRIBUTION = {
     "mean": "mean", "min": "minimum", "p50": "median", "p90": "90th percentile",
     "p95": "95th percentile", "p99": "99th percentile", "p999": "99.9th percentile",
     "max": "maximum",
 }  # fmt: skip
 """What of a distribution has a column, with what it is."""
-
 
 WINDOW = Table(
     "window",
