@@ -14,12 +14,7 @@ import polars as pl
 
 from stithy.activity import DeclaredActivity, list_tables
 from stithy.analysis.bottlenecks.judge import Limited, judge
-from stithy.analysis.bottlenecks.observe import (
-    Abilities,
-    ObservedTables,
-    observe_windows,
-    read_ability,
-)
+from stithy.analysis.bottlenecks.observe import ObservedTables, observe_windows, read_ability
 from stithy.analysis.comparisons import UNPAIRED
 from stithy.analysis.cost import add_measured_power, list_cost_rows, measure_costs
 from stithy.analysis.effect import Paired
@@ -43,7 +38,7 @@ from stithy.pricing.keys import Pricing
 from stithy.registry import Family, Plugin, plugins
 from stithy.results.files import Run
 from stithy.results.hlog import LoggedHistogram
-from stithy.results.manifest import LimitFacts, LoadFacts, Manifest, QuestionFacts, SearchFacts
+from stithy.results.manifest import LimitFacts, LoadFacts, Manifest, QuestionFacts
 from stithy.search import ResponseTarget, Search
 from stithy.thresholds import MeasuredSide
 from stithy.workloads.workload import Workload
@@ -95,11 +90,18 @@ class Analysis:
         if self.sampled.means.is_empty() or (manifest and manifest.given_load is None):
             return {}
         candidates = manifest.candidates if manifest else ()
+        fact = manifest.environment.get("cpus") if manifest else None
+        abilities = {
+            (candidate.name, drive.known_as): able
+            for candidate in candidates
+            for drive in candidate.drives
+            if (able := read_ability(drive.profile, drive.scale)) is not None
+        }
         tables = ObservedTables(
-            self.sampled, self.run.seconds, self.run.surroundings, _count_cpus(manifest),
+            self.sampled, self.run.seconds, self.run.surroundings,
+            fact.value if fact is not None and isinstance(fact.value, int) else None,
             frozenset(candidate.name for candidate in candidates if candidate.drives),
-            _read_abilities(manifest), manifest.exporters if manifest else {},
-            partial(_find_engine, manifest),
+            abilities, manifest.exporters if manifest else {}, partial(_find_engine, manifest),
         )  # fmt: skip
         return {
             observation.window_id: judge(observation)
@@ -183,14 +185,20 @@ def judge_run(run: Run) -> Analysis:
     run = replace(run, other_problems=(*run.other_problems, *problems))
     declared_there = list_declared(run.values)
     asked = _choose_primary(run.manifest, evidence, declared_there)
+    thresholds = run.manifest.thresholds if run.manifest else ()
+    sides = (side for threshold in thresholds for side in (threshold.left, threshold.right))
     wanted = {
         asked.metric,
-        *_list_demanded(run.manifest),
+        *(side.quantity for side in sides if isinstance(side, MeasuredSide)),
         *(quantity for quantity in declared_there if quantity.known.combined == "histogram"),
     }
-    search = run.manifest.plan.search if run.manifest else None
+    facts = run.manifest.plan.search if run.manifest else None
+    search = None
+    if facts is not None:
+        least, most = facts.users_least, facts.users_most
+        search = Search(_make_target(facts), least, most, facts.listed, facts.width_percent)
     whole = replace(
-        evidence, merged=merged, primary=asked, search=_make_search(search),
+        evidence, merged=merged, primary=asked, search=search,
         measures=measure(run, evidence, samples, wanted),
     )  # fmt: skip
     return _add_costs(_add_losses(Analysis(run, whole, samples)))
@@ -227,29 +235,8 @@ def measure(
     return measures
 
 
-def _count_cpus(manifest: Manifest | None) -> int | None:
-    fact = manifest.environment.get("cpus") if manifest else None
-    return fact.value if fact is not None and isinstance(fact.value, int) else None
-
-
-def _read_abilities(manifest: Manifest | None) -> Abilities:
-    return {
-        (candidate.name, drive.known_as): able
-        for candidate in (manifest.candidates if manifest else ())
-        for drive in candidate.drives
-        if (able := read_ability(drive.profile, drive.scale)) is not None
-    }
-
-
 def _find_engine(manifest: Manifest | None, point: Point) -> Declaration:
     return declaration(manifest.find_engine(point) if manifest else None)
-
-
-def _make_search(facts: SearchFacts | None) -> Search | None:
-    if facts is None:
-        return None
-    least, most, width = facts.users_least, facts.users_most, facts.width_percent
-    return Search(_make_target(facts), least, most, facts.listed, width)
 
 
 def _make_target(facts: LimitFacts) -> ResponseTarget:
@@ -286,12 +273,6 @@ def _read_question(question: QuestionFacts | None, usual: Quantity) -> PrimaryCo
     )
 
 
-def _list_demanded(manifest: Manifest | None) -> set[Quantity]:
-    thresholds = manifest.thresholds if manifest else ()
-    sides = (side for threshold in thresholds for side in (threshold.left, threshold.right))
-    return {side.quantity for side in sides if isinstance(side, MeasuredSide)}
-
-
 def _add_losses(analysis: Analysis) -> Analysis:
     """Add what users lost as values of windows and points, as if an activity had measured it."""
     judges = [judge for judge in plugins(Losses).values() if judge.tables <= analysis.tables]
@@ -305,7 +286,13 @@ def _add_losses(analysis: Analysis) -> Analysis:
     rows: list[Row] = []
     for loss in losses:
         levels.setdefault(loss.quantity, {})[loss.candidate, loss.point] = loss.paired
-        rows += _list_rows(evidence, loss)
+        for window in evidence.at(loss.candidate, loss.point):
+            value = loss.paired.windows.get(window.id, UNPAIRED)
+            rows.append({
+                "window_id": window.id, "activity": loss.activity, "metric": loss.quantity.metric,
+                "of": loss.quantity.of or ALL, "count": None, "value": value.number,
+                "missing_because": value.missing_because,
+            })  # fmt: skip
     found = _add_values(analysis, rows)
     whole = replace(found.evidence, paired=levels, also_compared=also)
     return replace(found, evidence=whole)
@@ -329,28 +316,16 @@ def _add_values(analysis: Analysis, rows: Sequence[Row]) -> Analysis:
     by_window: dict[str, list[Row]] = {}
     for row in rows:
         by_window.setdefault(row["window_id"], []).append(row)
-    windows = tuple(_add_rows(window, by_window.get(window.id, ())) for window in evidence.windows)
+    windows = []
+    for window in evidence.windows:
+        added = {(row["metric"], row["of"]): row for row in by_window.get(window.id, ())}
+        windows.append(replace(window, values={**window.values, **added}) if added else window)
     frame = pl.DataFrame(rows, schema=run.values.schema)
     return replace(
         analysis,
         run=replace(run, values=pl.concat([run.values, frame])),
-        evidence=replace(evidence, windows=windows),
+        evidence=replace(evidence, windows=tuple(windows)),
     )
-
-
-def _list_rows(evidence: Evidence, loss: Loss) -> Iterator[Row]:
-    for window in evidence.at(loss.candidate, loss.point):
-        value = loss.paired.windows.get(window.id, UNPAIRED)
-        yield {
-            "window_id": window.id, "activity": loss.activity, "metric": loss.quantity.metric,
-            "of": loss.quantity.of or ALL, "count": None, "value": value.number,
-            "missing_because": value.missing_because,
-        }  # fmt: skip
-
-
-def _add_rows(window: Window, rows: Sequence[Row]) -> Window:
-    added = {(row["metric"], row["of"]): row for row in rows}
-    return replace(window, values={**window.values, **added}) if added else window
 
 
 def list_isolations(load: LoadFacts, engines: Iterable[str]) -> list[str]:

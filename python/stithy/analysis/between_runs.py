@@ -278,20 +278,10 @@ def _make_row(
         if not known and evidence.valid_at(candidate, point):
             change = replace(change, missing_because=f"no valid window of {whose} has it")
             break
-    shown = [
-        _find_level(each, of, quantity, known)
-        for each, known in zip((base, other), values, strict=True)
-    ]
+    shown = [each.level_of(*of, quantity) for each in (base, other)]
+    if quantity.known.combined == "sum":  # runs differ in their number of windows
+        shown = [fmean(known) if known else None for known in values]
     return Row(candidate, point, quantity, shown[0], shown[1], change)
-
-
-def _find_level(
-    evidence: Evidence, of: tuple[str, Point], quantity: Quantity, values: Sequence[float]
-) -> float | None:
-    """As the report has it; of sums the mean, because runs differ in their number of windows."""
-    if quantity.known.combined == "sum":
-        return fmean(values) if values else None
-    return evidence.level_of(*of, quantity)
 
 
 def _list_values(
@@ -301,13 +291,10 @@ def _list_values(
     if quantity.known.combined == "paired":
         paired = evidence.paired_of(candidate, point, quantity)
         return [] if paired is None else list(paired.values)
-    known = (_find_value(evidence, each, quantity) for each in evidence.valid_at(candidate, point))
-    return [value for value in known if value is not None]
-
-
-def _find_value(evidence: Evidence, window: Window, quantity: Quantity) -> float | None:
-    """Of a window by itself; few values behind a percentile show in how windows scatter."""
-    metric = quantity.known
+    metric, windows = quantity.known, evidence.valid_at(candidate, point)
     if metric.source in ("window", "transactions"):
-        return window.value(metric.column, quantity.of or ALL)
-    return evidence.value_of(window, quantity).number
+        # Few values behind a percentile show in how windows scatter.
+        known = [window.value(metric.column, quantity.of or ALL) for window in windows]
+    else:
+        known = [evidence.value_of(window, quantity).number for window in windows]
+    return [value for value in known if value is not None]

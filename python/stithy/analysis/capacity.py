@@ -146,8 +146,10 @@ def choose_next_level(trials: Sequence[Trial], search: Search) -> int | None:
     if waiting:
         return min(waiting)
     found = find_bracket(trials)
-    level = _choose_untried(found, trials, search)
-    return _find_unsure(found) if level is None else level
+    if (level := _choose_untried(found, trials, search)) is not None:
+        return level
+    ends = (end for end in (found.low, found.high) if end is not None)
+    return next((end.level for end in ends if not (end.is_sure or end.is_given_up)), None)
 
 
 def _choose_untried(found: Bracket, trials: Sequence[Trial], search: Search) -> int | None:
@@ -163,13 +165,6 @@ def _choose_untried(found: Bracket, trials: Sequence[Trial], search: Search) -> 
         return search.choose_next_tried(found.low.level, found.wall.level)
     more = min(2 * found.low.level, search.users_most)
     return more if more > found.low.level else None
-
-
-def _find_unsure(found: Bracket) -> int | None:
-    for end in (found.low, found.high):
-        if end is not None and not (end.is_sure or end.is_given_up):
-            return end.level
-    return None
 
 
 @dataclass(frozen=True)
@@ -251,10 +246,15 @@ def find_capacities(evidence: Evidence) -> tuple[CapacityFinding, ...]:
 
 def find_capacity(evidence: Evidence) -> CapacityFinding | None:
     """What a search has found so far where the question is asked; None without a search."""
-    if evidence.search is None:
+    search = evidence.search
+    if search is None:
         return None
-    of = tuple(bracket_candidate(evidence, name, evidence.search) for name in evidence.candidates)
-    return CapacityFinding(evidence.search, of, _find_most(of, evidence.search))
+    of = tuple(bracket_candidate(evidence, name, search) for name in evidence.candidates)
+    ahead = (
+        one for one in of if all(_is_above(one, other, search) for other in of if other is not one)
+    )
+    most = next((one.candidate for one in ahead if len(of) > 1), None)
+    return CapacityFinding(search, of, most)
 
 
 def list_trials(evidence: Evidence, candidate: str, search: Search) -> tuple[Trial, ...]:
@@ -264,10 +264,15 @@ def list_trials(evidence: Evidence, candidate: str, search: Search) -> tuple[Tri
     Own: each window by its own percentile, because windows are what is repeated. What was dropped
     with its block for another one's failure is none of them.
     """
-    levels = list_levels(evidence)
-    known = list_levels_within([*levels], search.users_least, search.users_most)
-    found = ((level, evidence.at(candidate, levels[level])) for level in known)
-    return tuple(_make_trial(level, windows, search) for level, windows in found if windows)
+    levels, trials = list_levels(evidence), []
+    for level in list_levels_within([*levels], search.users_least, search.users_most):
+        if windows := evidence.at(candidate, levels[level]):
+            asked = (window for window in windows if window.valid or window.failures)
+            values = [read_value(window, search) for window in asked]
+            obeyed = [search.limit.obeyed(value) for value in values if value is not None]
+            counts = obeyed.count(True), obeyed.count(False), values.count(None)
+            trials.append(Trial(level, *counts))
+    return tuple(trials)
 
 
 def list_levels(evidence: Evidence) -> dict[int, Point]:
@@ -278,12 +283,6 @@ def list_levels(evidence: Evidence) -> dict[int, Point]:
 def read_value(window: Window, search: Search) -> float | None:
     """What a window says, seconds; None where it is invalid or has no such answers."""
     return window.value(search.limit.column, search.limit.transaction) if window.valid else None
-
-
-def _make_trial(level: int, windows: Sequence[Window], search: Search) -> Trial:
-    values = [read_value(window, search) for window in windows if window.valid or window.failures]
-    obeyed = [search.limit.obeyed(value) for value in values if value is not None]
-    return Trial(level, obeyed.count(True), obeyed.count(False), values.count(None))
 
 
 def bracket_candidate(evidence: Evidence, name: str, search: Search) -> Capacity:
@@ -329,13 +328,6 @@ def _explain_end(evidence: Evidence, name: str, found: Bracket, search: Search) 
         return "the machine was the limit: its emulated drive was late"
     flag, _ = min(counted.items(), key=lambda item: (-item[1], item[0].value))
     return f'no window is valid ("{flag.value}")'
-
-
-def _find_most(of: Sequence[Capacity], search: Search) -> str | None:
-    ahead = (
-        one for one in of if all(_is_above(one, other, search) for other in of if other is not one)
-    )
-    return next((one.candidate for one in ahead if len(of) > 1), None)
 
 
 def _is_above(upper: Capacity, lower: Capacity, search: Search) -> bool:

@@ -102,10 +102,14 @@ def adjust_family(plain: list[ComparedPair]) -> tuple[ComparedPair, ...]:
     """The comparisons of one family, none more certain than among so many it may be."""
     shares = adjust_by_holm([each.chance_share for each in plain])
     levels = len(shares) - shares.count(None)
-    return tuple(
-        each if share is None else _adjust_one(each, share, levels)
-        for each, share in zip(plain, shares, strict=True)
-    )
+    because = f"the difference is too small after adjustment for {levels} levels"
+    adjusted = []
+    for compared, share in zip(plain, shares, strict=True):
+        verdict = compared.verdict
+        if share is not None and share > WRONG_SHARE:
+            verdict = drop_claim(verdict, because)
+        adjusted.append(replace(compared, verdict=verdict, chance_share=share))
+    return tuple(adjusted)
 
 
 def _compare(
@@ -132,14 +136,6 @@ def _compare(
     return ComparedPair(metric, a, b, point, effect, verdict, chance, against=against)
 
 
-def _adjust_one(compared: ComparedPair, share: float, levels: int) -> ComparedPair:
-    verdict = compared.verdict
-    if share > WRONG_SHARE:
-        because = f"the difference is too small after adjustment for {levels} levels"
-        verdict = drop_claim(verdict, because)
-    return replace(compared, verdict=verdict, chance_share=share)
-
-
 def list_comparisons(evidence: Evidence, answer: ComparedPair | None) -> tuple[ComparedPair, ...]:
     """All comparisons with the first candidate, after the one that answers the question.
 
@@ -153,12 +149,11 @@ def list_comparisons(evidence: Evidence, answer: ComparedPair | None) -> tuple[C
             shown = answer and metric == answer.metric and {first, name} == {answer.a, answer.b}
             without = (answer.point,) if answer and shown else ()
             found += compare_levels(evidence, first, name, metric, without)
-    return tuple(each for each in found if _is_shown(evidence, each))
-
-
-def _is_shown(evidence: Evidence, each: ComparedPair) -> bool:
-    return each.effect.value is not None or all(
-        evidence.level_of(name, each.point, each.metric) is not None for name in (each.a, each.b)
+    return tuple(
+        each
+        for each in found
+        if each.effect.value is not None
+        or None not in [evidence.level_of(of, each.point, each.metric) for of in (each.a, each.b)]
     )
 
 

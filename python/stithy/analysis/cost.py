@@ -6,6 +6,7 @@ Source of all formulas: docs/explanation/method.md, "Costs".
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -366,25 +367,23 @@ def find_break_even(pricing: Pricing, first: CandidateCost, other: CandidateCost
         and (item.purchase is not None or item.rates)
     ]  # fmt: skip
     one, two = first.yearly.total, other.yearly.total
+    even = partial(BreakEven, names[1], names[0], by)
     if ratio is None or one is None or two is None:
         unpriced = first.yearly.missing_because or other.yearly.missing_because
-        because = unpriced or "no users and no transactions of both are known"
-        return BreakEven(names[1], names[0], by, because=because)
+        return even(because=unpriced or "no users and no transactions of both are known")
     if not own:
-        return BreakEven(names[1], names[0], by, because="it has no priced item of its own")
+        return even(because="it has no priced item of its own")
     slope = (price_candidate(_double_prices(pricing, own), names[1]).total or 0.0) - two
     if not slope:
-        because = "what it alone has costs nothing at any multiple of its prices"
-        return BreakEven(names[1], names[0], by, because=because)
+        return even(because="what it alone has costs nothing at any multiple of its prices")
     factor = 1 + (one * ratio - two) / slope
     if factor < 0:
-        return BreakEven(names[1], names[0], by, because="its other costs are higher at any price")
+        return even(because="its other costs are higher at any price")
     bought = [item for name in own if (item := pricing.items[name]).purchase is not None]
     if any(factor * (item.purchase or 0) < (item.rest or 0) for item in bought):
-        because = "only at a purchase below what a thing is worth after its life"
-        return BreakEven(names[1], names[0], by, because=because)
+        return even(because="only at a purchase below what a thing is worth after its life")
     paid = sum(_count(item) * (item.purchase or 0) for item in bought)
-    return BreakEven(names[1], names[0], by, factor, factor * paid if bought else None)
+    return even(factor=factor, purchase=factor * paid if bought else None)
 
 
 def compare_bases(first: CandidateCost, other: CandidateCost) -> tuple[str, float | None]:
@@ -452,10 +451,7 @@ def rank_inputs(pricing: Pricing, answer: Callable[[Pricing], float | None]) -> 
 
 
 def _vary_input(
-    pricing: Pricing,
-    path: tuple[str, ...],
-    value: float,
-    answer: Callable[[Pricing], float | None],
+    pricing: Pricing, path: tuple[str, ...], value: float, answer: Callable[[Pricing], float | None]
 ) -> Swing | None:
     least, most = (_clamp(path[-1], value * (1 + sign * SHARE_VARIED)) for sign in (-1, 1))
     if not value:

@@ -14,7 +14,7 @@ from enum import Enum
 from stithy.analysis.capacity import find_capacities
 from stithy.analysis.comparisons import ComparedPair, count_pairs
 from stithy.analysis.effect import Effect, Paired
-from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.evidence import Evidence
 from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import BLOCKS_LEAST, INTERIM_BLOCKS, estimate_interval
 from stithy.analysis.verdict import (
@@ -28,7 +28,7 @@ from stithy.analysis.verdict import (
     estimate_blocks_needed,
 )
 from stithy.registry import Family, Plugin, plugins
-from stithy.thresholds import Constant, MeasuredSide, Side, Threshold
+from stithy.thresholds import Constant, Side, Threshold
 
 
 @dataclass(frozen=True)
@@ -163,18 +163,15 @@ def judge_thresholds(
     return tuple(_judge_plain(threshold, evidence) for threshold in thresholds)
 
 
-def list_windows(threshold: Threshold, evidence: Evidence) -> tuple[Window, ...]:
-    """All windows on which a threshold rests, invalid ones too, each once."""
-    sides = (each for each in (threshold.left, threshold.right) if isinstance(each, MeasuredSide))
-    found = (window for side in sides for window in evidence.at(side.candidate, side.point))
-    return tuple({window.id: window for window in found}.values())
-
-
 def _judge_plain(threshold: Threshold, evidence: Evidence) -> ThresholdJudgement:
     left, right = _find_value(threshold.left, evidence), _find_value(threshold.right, evidence)
     reasons = dict.fromkeys(each for each in (left, right) if isinstance(each, str))
     if isinstance(left, float) and isinstance(right, float):
-        pairs = [_list_paired(side, evidence) for side in (threshold.left, threshold.right)]
+        pairs = [
+            None if isinstance(side, Constant)
+            else evidence.paired_of(side.candidate, side.point, side.quantity)
+            for side in (threshold.left, threshold.right)
+        ]  # fmt: skip
         if any(pairs):
             return _judge_intervals(threshold, (left, right), pairs)
     return ThresholdJudgement(
@@ -183,12 +180,6 @@ def _judge_plain(threshold: Threshold, evidence: Evidence) -> ThresholdJudgement
         right if isinstance(right, float) else None,
         "; ".join(reasons) or None,
     )
-
-
-def _list_paired(side: Side, evidence: Evidence) -> Paired | None:
-    if isinstance(side, Constant):
-        return None
-    return evidence.paired_of(side.candidate, side.point, side.quantity)
 
 
 Bounds = tuple[float, float]
@@ -209,7 +200,13 @@ def _judge_intervals(
     held = {threshold.holds(x, y) for x in left for y in right}
     if held == {False}:
         return ThresholdJudgement(threshold, *values, met=False)
-    doubts = (_explain_doubt(pair) for pair in pairs if pair is not None)
+    doubts = [
+        f"{_explain_few(pair.effect)}, at least {BLOCKS_LEAST} are needed"
+        if pair.effect.plain
+        else pair.doubted_because
+        for pair in pairs
+        if pair is not None
+    ]
     because = "its 95 % interval holds both" if len(held) > 1 else next(filter(None, doubts), None)
     return ThresholdJudgement(threshold, *values, because=because, met=True)
 
@@ -218,23 +215,12 @@ def _find_bounds(side: Side, value: float, paired: Paired | None) -> Bounds | st
     if paired is None or isinstance(side, Constant):
         return value, value
     effect = paired.effect
-    low, high = _list_ends(effect)
+    low, high = effect.low, effect.high
+    if low is None and not effect.plain and len(set(effect.apart)) == 1:
+        low = high = effect.value  # of blocks that are all the same, and enough
     if low is None or high is None:
         return f"{_explain_few(effect)}, so there is no interval"
     return side.factor * low, side.factor * high
-
-
-def _list_ends(effect: Effect) -> tuple[float | None, float | None]:
-    """Those of its interval; of blocks that are all the same, and enough, what they are."""
-    if effect.low is None and not effect.plain and len(set(effect.apart)) == 1:
-        return effect.value, effect.value
-    return effect.low, effect.high
-
-
-def _explain_doubt(paired: Paired) -> str | None:
-    if paired.effect.plain:
-        return f"{_explain_few(paired.effect)}, at least {BLOCKS_LEAST} are needed"
-    return paired.doubted_because
 
 
 def _explain_few(effect: Effect) -> str:
@@ -266,7 +252,6 @@ ASSUMED_NOISE_SHARE = 0.02
 
 LIKELY_SHARE = 0.8
 """Own: an answer that so many studies would give can be had."""
-
 
 MARGIN_STEP_SHARE = 0.005
 """Own: a margin that a person would write."""

@@ -86,7 +86,7 @@ class Effect:
         known = estimate_plain_interval(self.apart)
         if known is None or self.is_difference:
             return known
-        return _convert_log(known[0]), _convert_log(known[1])
+        return convert_log(known[0]), convert_log(known[1])
 
     @property
     def distinguishable(self) -> bool | None:
@@ -133,7 +133,7 @@ def estimate_paired_ratio(
     only = Effect(math.exp(logs[0]), None, None, 1, apart=logs, difference=less, bounds=kept)
     if known is None:
         return only
-    low, high = _convert_log(known.low), _convert_log(known.high)
+    low, high = convert_log(known.low), convert_log(known.high)
     return replace(only, ratio=math.exp(known.mean), low=low, high=high, pairs=len(logs))
 
 
@@ -178,7 +178,7 @@ def estimate_difference(
     return Difference(known.mean, known.low, known.high)
 
 
-def _convert_log(log: float) -> float:
+def convert_log(log: float) -> float:
     """A log ratio as a ratio; what no number can hold is the largest or the smallest there is."""
     return math.exp(min(max(log, -700.0), 700.0))
 
@@ -291,15 +291,10 @@ def compare_losses(a: Paired, b: Paired) -> Effect:
                         if each.effect.missing_because), None)  # fmt: skip
         return make_unknown_effect(missing or "no block has all four windows")
     compare = estimate_paired_difference if a.effect.is_difference else estimate_paired_ratio
-    return compare(
-        [of_a[block] for block in both], [of_b[block] for block in both],
-        [_combine_bounds(*(of.get(block, (0.0, 0.0)) for of in bounds)) for block in both],
-    )  # fmt: skip
-
-
-def _combine_bounds(a: Bound, b: Bound) -> Bound:
-    """What bounds the ratio, or the difference, of two of them: `b` to `a`."""
-    return b[0] + a[1], b[1] + a[0]
+    # What bounds the ratio, or the difference, of two of them: `b` to `a`.
+    moved = ([of.get(block, (0.0, 0.0)) for of in bounds] for block in both)
+    combined = [(second[0] + first[1], second[1] + first[0]) for first, second in moved]
+    return compare([of_a[block] for block in both], [of_b[block] for block in both], combined)
 
 
 def estimate_level(values: Sequence[float]) -> Effect:

@@ -4,13 +4,12 @@ And back: which windows a run lost, and which of those that it has are typical.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from math import exp, log
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import polars as pl
 
@@ -58,7 +57,10 @@ def gather(
     what the engine of the servers at a point declares.
     """
     tables = _Tables(frames, samples, find_engine)
-    rows = sorted(tables.windows, key=_order_by_turn)
+    rows = sorted(
+        tables.windows,
+        key=lambda row: (Point.parse(row["point"]), row["block"], row["attempt"], row["position"]),
+    )
     windows = tuple(_judge_row(row, tables, workload, damaged) for row in rows)
     names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
     known = {*points, *(window.point for window in windows)}
@@ -66,10 +68,6 @@ def gather(
         tuple(names), tuple(sorted(known)), windows, baselines=tables.baselines,
         throughput=workload.throughput if workload else TPM, floors=tables.floors,
     )  # fmt: skip
-
-
-def _order_by_turn(row: Row) -> tuple[Any, ...]:
-    return Point.parse(row["point"]), row["block"], row["attempt"], row["position"]
 
 
 class _Tables:
@@ -102,26 +100,17 @@ def _judge_row(row: Row, tables: _Tables, workload: Workload | None, damaged: Da
     around, watched = tables.around.get(name), tables.watched.get(name, WatchedWindow())
     values = {(each["metric"], each["of"]): each for each in tables.values.get(name, ())}
     record = WindowRecord(
-        window=row,
-        conditions=tables.conditions.get(name, ()),
+        window=row, conditions=tables.conditions.get(name, ()),
         restore=next(iter(tables.restores.get(name, ())), None),
         watched=watched if name not in damaged else WatchedWindow(),
-        values=values,
-        ledger=tables.ledgers.get(name, ()),
-        ledger_findings=tables.findings.get(name, ()),
-        drives=tables.drives.get(name, ()),
-        floors=tables.floors,
-        transactions=by_type,
-        laws=laws,
-        steady=steady,
-        baseline=tables.before.get(_identify_block(row)),
-        around=around,
+        values=values, ledger=tables.ledgers.get(name, ()),
+        ledger_findings=tables.findings.get(name, ()), drives=tables.drives.get(name, ()),
+        floors=tables.floors, transactions=by_type, laws=laws, steady=steady,
+        baseline=tables.before.get(_identify_block(row)), around=around,
         measured_again=not row["attempt"] and (row["point"], row["block"]) in tables.again,
-        damaged=damaged.get(name, ()),
-        engine=tables.find_engine(Point.parse(row["point"])),
-        workload=workload,
-        tables=list_tables(row["activity"]),
-    )
+        damaged=damaged.get(name, ()), engine=tables.find_engine(Point.parse(row["point"])),
+        workload=workload, tables=list_tables(row["activity"]),
+    )  # fmt: skip
     taken = find_taken_share(around, watched)
     spans = tuple(tables.spans.get(name, ()))
     return Window(row, by_type, judge(record), laws, steady, taken, values, spans)
@@ -207,27 +196,17 @@ def judge(of: WindowRecord) -> tuple[Reason, ...]:
     Source: docs/explanation/method.md, "Proof that the work was done" and "Four instants".
     """
     has_numbers = of.window["missing_because"] is None
-    checks: tuple[Check[WindowRecord], ...] = (*_list_checks(), *of.engine.checks)
+    every = sorted(plugins(WindowChecks).values(), key=lambda plugin: plugin.order)
+    own = (check for plugin in every for check in plugin.checks)
+    checks: tuple[Check[WindowRecord], ...] = (*own, *of.engine.checks)
     asked = (check for check in checks if has_numbers or check.always)
     found = (each.find(of) for each in asked if of.tables.issuperset(each.needs))
     explained = collect_explained_flags(split_names(of.window["activity"]))
     reasons = [reason for reason in found if reason and reason.flag.value not in explained]
-    for weigh in _list_weights():
-        reasons = [weigh(of, reason) for reason in reasons]
+    for plugin in plugins(WindowChecks).values():
+        if plugin.weigh is not None:
+            reasons = [plugin.weigh(of, reason) for reason in reasons]
     return tuple(sorted(reasons, key=lambda reason: not reason.invalidates))
-
-
-@cache
-def _list_checks() -> tuple[Check[WindowRecord], ...]:
-    """All of Stithy and of one's own, in the order in which a person reads them."""
-    every = sorted(plugins(WindowChecks).values(), key=lambda plugin: plugin.order)
-    return tuple(check for plugin in every for check in plugin.checks)
-
-
-@cache
-def _list_weights() -> tuple[Callable[[WindowRecord, Reason], Reason], ...]:
-    every = plugins(WindowChecks).values()
-    return tuple(plugin.weigh for plugin in every if plugin.weigh is not None)
 
 
 @dataclass(frozen=True)
@@ -258,14 +237,13 @@ def list_lost(evidence: Evidence) -> tuple[Lost, ...]:
 
     Own: a count over all windows, of first and second measurements alike.
     """
-    return tuple(_count_lost(name, evidence.windows) for name in evidence.candidates)
-
-
-def _count_lost(candidate: str, windows: Iterable[Window]) -> Lost:
-    own = [window for window in windows if window.candidate == candidate]
-    failed = [window for window in own if window.failures]
-    flags = Counter(flag for window in failed for flag in dict.fromkeys(window.failures))
-    return Lost(candidate, len(own), len(failed), tuple(flags.most_common()))
+    lost = []
+    for candidate in evidence.candidates:
+        own = [window for window in evidence.windows if window.candidate == candidate]
+        failed = [window for window in own if window.failures]
+        flags = Counter(flag for window in failed for flag in dict.fromkeys(window.failures))
+        lost.append(Lost(candidate, len(own), len(failed), tuple(flags.most_common())))
+    return tuple(lost)
 
 
 def list_measured_again(evidence: Evidence) -> tuple[MeasuredAgain, ...]:

@@ -13,7 +13,6 @@ from stithy.validity import Row
 ALLOWED_SHARE = 0.5
 """Own: twice the load leaves room for moments in which answers come in bunches."""
 
-
 LATENESS_FLOOR_S = 1e-3
 LATENESS_SHARE_OF_SERVICE = 0.05
 """Source: docs/explanation/method.md, "Driver headroom"."""

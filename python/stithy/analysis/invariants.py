@@ -159,7 +159,9 @@ def check_mix(facts: WindowFacts) -> Identity:
 
 def _average_response_s(facts: WindowFacts) -> float | None:
     """Mean of what users waited for an answer; None where a type's is not known."""
-    deferred = _is_deferred(facts)
+    is_keyed = facts.row["pace"] == "keyed"
+    kinds = facts.workload.transactions if facts.workload and is_keyed else ()
+    deferred = {kind.name for kind in kinds if kind.deferred}
     done, waited_s = facts.done_by_users, 0.0
     total = sum(done.values())
     for name, count in done.items():
@@ -168,12 +170,6 @@ def _average_response_s(facts: WindowFacts) -> float | None:
                 return None
             waited_s += count * mean_s
     return waited_s / total if total else None
-
-
-def _is_deferred(facts: WindowFacts) -> set[str]:
-    if facts.row["pace"] != "keyed" or facts.workload is None:
-        return set()
-    return {transaction.name for transaction in facts.workload.transactions if transaction.deferred}
 
 
 def _pause_s(facts: WindowFacts) -> float | None:

@@ -24,7 +24,7 @@ from stithy.metrics import ALL, Quantity, count_values_needed
 from stithy.point import Point
 from stithy.results.convert import read_histograms
 from stithy.results.drives import LOG_SUFFIX, read_log
-from stithy.results.hlog import JOIN_TOLERANCE_S, LoggedHistogram, LoggedInterval, merge, read_hlog
+from stithy.results.hlog import JOIN_TOLERANCE_S, LoggedHistogram, merge, read_hlog
 from stithy.results.layout import RunDirectory
 from stithy.results.pieces import ReadProblem, read_tables
 from stithy.results.tables import HISTOGRAMS
@@ -52,15 +52,12 @@ def merge_levels(
             if merged := merge_percentiles({kind: [each] for kind, each in by_type.items()}):
                 found[name, point] = merged
             else:
-                problems += _list_lost(directory, windows)
+                problems += [
+                    ReadProblem(_locate_log(directory, window, "response"), NOT_WHOLE)
+                    for window in windows
+                    if read_distributions(directory, [window], "response") is None
+                ]
     return found, problems
-
-
-def _list_lost(directory: RunDirectory, windows: tuple[Window, ...]) -> list[ReadProblem]:
-    lost = [
-        window for window in windows if read_distributions(directory, [window], "response") is None
-    ]
-    return [ReadProblem(_locate_log(directory, each, "response"), NOT_WHOLE) for each in lost]
 
 
 def read_distributions(
@@ -124,20 +121,16 @@ def _read_logs(
     by_type: dict[str, list[LoggedHistogram]] = {}
     try:
         for window in windows:
-            for each in _read_measured(directory, window, kind):
-                by_type.setdefault(each.tag, []).append(each.histogram)
+            since = window.row["measure_from_s"] - JOIN_TOLERANCE_S
+            until = window.row["measure_to_s"] - JOIN_TOLERANCE_S
+            # The whole log is read: damage anywhere in it is damage.
+            for line in read_hlog(_locate_log(directory, window, kind)):
+                if since <= line.started_at_s < until:
+                    by_type.setdefault(line.tag, []).append(line.histogram)
     except (OSError, ValueError):
         return None
     merged = {name: merge(each) for name, each in by_type.items()}
     return {name: each for name, each in merged.items() if each is not None}
-
-
-def _read_measured(directory: RunDirectory, window: Window, kind: str) -> list[LoggedInterval]:
-    """The lines of a log that began within the measurement; damage anywhere in it is damage."""
-    since = window.row["measure_from_s"] - JOIN_TOLERANCE_S
-    until = window.row["measure_to_s"] - JOIN_TOLERANCE_S
-    lines = read_hlog(_locate_log(directory, window, kind))
-    return [line for line in lines if since <= line.started_at_s < until]
 
 
 def _locate_log(directory: RunDirectory, window: Window, kind: str) -> Path:

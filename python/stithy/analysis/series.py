@@ -101,6 +101,17 @@ def _keep_part(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> S
     """
     runs = _list_runs(part, windows)
     known = _select_known(part, runs)
+    plain = known.group_by("run", "collector", "instance", "subject", "metric", "unit").agg(
+        pl.col("value").mean().alias("mean"),
+        pl.col("value").max().alias("maximum"),
+        pl.len().alias("samples"),
+    )
+    of_machine = (pl.col("collector") == "cpu") & (pl.col("subject") == "")
+    stolen = of_machine & (pl.col("metric") == "steal_share")
+    seen_in = known.group_by("run").agg(
+        pl.col("at_s").floor().n_unique().alias("seconds"),
+        pl.col("value").filter(stolen).mean().alias("steal_share"),
+    )
     of_run = runs.select("run", "window_id", "candidate", "point", "block")
     because = pl.col("missing_because")
     missing = part.filter(pl.col("value").is_null())
@@ -109,9 +120,9 @@ def _keep_part(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> S
     of_means, weighted, seen, ended, checkpoints = (
         pl.DataFrame(each.to_dict(as_series=False), schema=each.schema)
         for each in (
-            _add_names(_average_plain(known), of_run).select(_MEANS),
+            _add_names(plain, of_run).select(_MEANS),
             _add_names(_average_weighted(known, weights), of_run).select(_WEIGHTED),
-            _add_names(_list_seen(known), of_run).select("window_id", "seconds", "steal_share"),
+            _add_names(seen_in, of_run).select("window_id", "seconds", "steal_share"),
             ends.select(_OF_ENDED).unique(),
             _select_checkpoints(part),
         )
@@ -143,23 +154,6 @@ def _select_known(part: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
 
 def _add_names(frame: pl.DataFrame, of_run: pl.DataFrame) -> pl.DataFrame:
     return frame.join(of_run, on="run", how="inner", maintain_order="left")
-
-
-def _average_plain(known: pl.DataFrame) -> pl.DataFrame:
-    return known.group_by("run", "collector", "instance", "subject", "metric", "unit").agg(
-        pl.col("value").mean().alias("mean"),
-        pl.col("value").max().alias("maximum"),
-        pl.len().alias("samples"),
-    )
-
-
-def _list_seen(known: pl.DataFrame) -> pl.DataFrame:
-    of_machine = (pl.col("collector") == "cpu") & (pl.col("subject") == "")
-    stolen = of_machine & (pl.col("metric") == "steal_share")
-    return known.group_by("run").agg(
-        pl.col("at_s").floor().n_unique().alias("seconds"),
-        pl.col("value").filter(stolen).mean().alias("steal_share"),
-    )
 
 
 CHECKPOINT_BEGAN, CHECKPOINT_WROTE = "last_checkpoint_at_s", "checkpoint_buffers_per_s"

@@ -76,7 +76,11 @@ def find_changes(values: Sequence[float]) -> tuple[LevelChange, ...]:
     """
     width = math.ceil(len(values) / BINS_MOST) or 1
     bins = [fmean(values[i : i + width]) for i in range(0, len(values) - width + 1, width)]
-    variance = _estimate_variance(bins)
+    # The variance without the changes: from differences of neighbours, of which most have none. Of
+    # single values and of means of four: neighbouring seconds resemble each other, and what is left
+    # of that in means of four would be taken for changes.
+    fours = [fmean(bins[i : i + 4]) for i in range(0, len(bins) - 3, 4)]
+    variance = max(_select_between(bins), 4 * _select_between(fours))
     if len(bins) < 2 * SEGMENT_LEAST:
         return ()
     # Values that stand alone are replaced by the median of the five around them.
@@ -89,16 +93,6 @@ def find_changes(values: Sequence[float]) -> tuple[LevelChange, ...]:
     least = CHANGE_LEAST_SHARE * abs(fmean(bins))
     found = zip(cuts, means, means[1:], strict=False)
     return tuple(LevelChange(cut * width, a, b) for cut, a, b in found if abs(b - a) >= least)
-
-
-def _estimate_variance(bins: Sequence[float]) -> float:
-    """The variance without the changes: from differences of neighbours, of which most have none.
-
-    Of single values and of means of four: neighbouring seconds resemble each other, and what is
-    left of that in means of four would be taken for changes.
-    """
-    fours = [fmean(bins[i : i + 4]) for i in range(0, len(bins) - 3, 4)]
-    return max(_select_between(bins), 4 * _select_between(fours))
 
 
 def _select_between(values: Sequence[float]) -> float:
@@ -180,9 +174,10 @@ def judge_steadiness(ramp_up: Sequence[float], measured: Sequence[float]) -> Ste
     Shapes: one value for each whole second, none left out; `ramp_up` may be empty.
     Source: docs/explanation/verdicts.md, "Steady state".
     """
-    parts = _average_parts(measured)
-    if not parts:
+    length = len(measured) // PARTS
+    if length < PART_LEAST_S:
         return make_unknown(f"it is shorter than {PARTS * PART_LEAST_S} s")
+    parts = [fmean(measured[i * length : (i + 1) * length]) for i in range(PARTS)]
     mean = fmean(parts)
     if mean * len(measured) / PARTS < PART_LEAST_TRANSACTIONS:
         return make_unknown(f"a fifth of it has fewer than {PART_LEAST_TRANSACTIONS} transactions")
@@ -206,13 +201,6 @@ def _find_late(
         return None, None
     late_s = max(0, cut - len(ramp_up))
     return late_s, fmean(measured[late_s:]) / fmean(measured) - 1
-
-
-def _average_parts(values: Sequence[float]) -> list[float]:
-    length = len(values) // PARTS
-    if length < PART_LEAST_S:
-        return []
-    return [fmean(values[i * length : (i + 1) * length]) for i in range(PARTS)]
 
 
 Frames = Mapping[str, pl.DataFrame]

@@ -118,6 +118,11 @@ class Gauge:
         """Whether more of it is faster, by the unit of its column; of a time it is slower."""
         return self.column.endswith("_per_s")
 
+    def name_change(self, *, grew: bool) -> tuple[str, str]:
+        """The words around by how much it changed: one CPU `did … less`, reads `took … longer`."""
+        verb, *ways = ("did", "less", "more") if self.is_rate else ("took", "shorter", "longer")
+        return verb, ways[grew]
+
 
 GAUGES = (
     Gauge("one_rounds_per_s", "one CPU", 0.05, 0.5),

@@ -21,7 +21,6 @@ from stithy.analysis.decision import (
     ThresholdJudgement,
     judge_question,
     judge_thresholds,
-    list_windows,
 )
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import (
@@ -380,4 +379,3 @@ def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> 
     met, silent = Outcome.MET, Outcome.NOT_JUDGED
     assert [each.outcome for each in found] == [met, silent, silent, silent, met]
     assert ThresholdJudgement(asked[0], 6000.1, 6000.0).outcome is Outcome.NOT_MET
-    assert [each.valid for each in list_windows(asked[1], evidence)] == [False]

@@ -11,7 +11,7 @@ import pytest
 
 from stithy.activity import DeclaredActivity, list_tables
 from stithy.analysis import surroundings as baselines
-from stithy.analysis.gathering import WindowRecord, _list_checks, gather, judge
+from stithy.analysis.gathering import WindowChecks, WindowRecord, gather, judge
 from stithy.analysis.instruments import drop_refuted, list_refuted
 from stithy.analysis.invariants import Identity, check_invariants
 from stithy.analysis.series import sample_run
@@ -403,5 +403,6 @@ def test_laws_count_what_users_began() -> None:
 def test_every_check_is_asked_of_a_window_of_some_activity() -> None:
     """One declares all tables that it needs; of another activity only what it has is asked."""
     known = [list_tables(name) for name in plugins(DeclaredActivity)]
-    assert all(any(each.issuperset(check.needs) for each in known) for check in _list_checks())
+    checks = [check for plugin in plugins(WindowChecks).values() for check in plugin.checks]
+    assert all(any(each.issuperset(check.needs) for each in known) for check in checks)
     assert not list_tables("another") & {"load", "transactions", "ledger"}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from stithy.analysis.bottlenecks.observation import Observation, bound_share
-from stithy.analysis.bottlenecks.rules import RULES, Rule, RuleResult
+from stithy.analysis.bottlenecks.rules import RULES, RuleResult
 
 SEVERAL, UNKNOWN = "several", "unknown"
 """What a window is limited by where no rule holds."""
@@ -72,34 +72,19 @@ def judge(observed: Observation) -> Limited:
     Own: the tightest of the bounds that are reached far enough, those first that the throughput
     proves; of equal ones the first of the table.
     """
-    found = [(rule, rule.judge(observed)) for rule in RULES.values()]
+    judged = []
+    for rule in RULES.values():
+        if (answer := rule.judge(observed)) is not None:
+            holds = None if answer.share is None else bool(answer.share >= rule.holds_from)
+            facts = {**vars(answer), "is_proven": bool(holds and answer.is_proven)}
+            judged.append(Judged(**facts, rule=rule.name, holds=holds))
     # What is proven first, then the largest share, and last what could not speak.
-    judged = sorted(
-        (_judge_rule(rule, answer) for rule, answer in found if answer is not None),
-        key=lambda each: (not each.is_proven, each.share is None, -(each.share or 0.0)),
-    )
-    return Limited(
-        observed.window_id,
-        _find_tightest(judged),
-        tuple(judged),
-        observed.storage_share,
-        observed.storage_samples,
-    )
-
-
-def _find_tightest(judged: Sequence[Judged]) -> Judged | None:
-    """The first that holds, or the one that holds to which it yields; None where none does."""
+    judged.sort(key=lambda each: (not each.is_proven, each.share is None, -(each.share or 0.0)))
     held = [each for each in judged if each.holds]
-    if not held:
-        return None
-    before = RULES[held[0].rule].yields_to
-    return next((each for each in held if each.rule in before), held[0])
-
-
-def _judge_rule(rule: Rule, answer: RuleResult) -> Judged:
-    holds = None if answer.share is None else bool(answer.share >= rule.holds_from)
-    proven = bool(holds and answer.is_proven)
-    return Judged(**{**vars(answer), "is_proven": proven}, rule=rule.name, holds=holds)
+    before = RULES[held[0].rule].yields_to if held else ()
+    by = next((each for each in held if each.rule in before), held[0] if held else None)
+    shares = observed.storage_share, observed.storage_samples
+    return Limited(observed.window_id, by, tuple(judged), *shares)
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,6 @@ Abilities = Mapping[tuple[str, str], Ability]
 Values = dict[tuple[str, str, str], float]
 """Means of one window by collector, subject and metric."""
 
-
 Server = tuple[str, str]
 """A window and an instance, whose name is empty for what is of no tenant alone."""
 
@@ -147,10 +146,16 @@ def observe_windows(evidence: Evidence, tables: ObservedTables) -> tuple[Observa
                      if (window.id, name) in well_read}  # fmt: skip
         hosts = list(_list_far_hosts(mine, exporters, "database"))
         host = max(hosts, key=lambda cpus: cpus.used_share, default=None)
+        is_open, opened = window.row["pace"] == "rate", window.row["connections_opened"]
+        # In an open loop the time that they were served: who waits for a connection is nowhere yet.
+        mean_s = window.value("service_mean_s" if is_open else "response_mean_s")
+        rate_per_s = _find_rate_per_s(window)
         return Observation(
-            window_id=window.id, places=_count_connections(window),
-            is_open=window.row["pace"] == "rate",
-            paced=window.row["pace"] in ("keyed", "think"), under_way=_count_under_way(window),
+            window_id=window.id, is_open=is_open,
+            # Of all tenants together: a point has the users of each, the row those of all.
+            places=int(opened) if is_open and opened else count_users(window.row),
+            paced=window.row["pace"] in ("keyed", "think"),
+            under_way=None if rate_per_s is None or mean_s is None else rate_per_s * mean_s,
             headroom=measure_headroom(window.row), pool_waiting=_count_pool_waiting(window),
             backlog_share=_find_backlog_share(window),
             sessions=group_sessions(
@@ -183,12 +188,6 @@ def _read_link(window: Window) -> LinkUse | None:
     return LinkUse(most, max(known) / most if known else None)
 
 
-def _count_connections(window: Window) -> int:
-    """Of all tenants together: a point has the users of each, the row those of all."""
-    opened = window.row["connections_opened"]
-    return int(opened) if window.row["pace"] == "rate" and opened else count_users(window.row)
-
-
 def _has_shared_connections(window: Window) -> bool:
     opened = window.row["connections_opened"]
     return opened is not None and opened < count_users(window.row)
@@ -205,16 +204,6 @@ def count_pool_users(evidence: Evidence) -> dict[str, int]:
 def _find_rate_per_s(window: Window) -> float | None:
     done, length_s = window.row["transactions"], window.measured_s
     return done / length_s if done and length_s else None
-
-
-def _count_under_way(window: Window) -> float | None:
-    """Little's law: transactions a second times their mean response time.
-
-    In an open loop the time that they were served: who waits for a connection is nowhere yet.
-    """
-    what = "service_mean_s" if window.row["pace"] == "rate" else "response_mean_s"
-    rate_per_s, mean_s = _find_rate_per_s(window), window.value(what)
-    return None if rate_per_s is None or mean_s is None else rate_per_s * mean_s
 
 
 def _count_pool_waiting(window: Window) -> float | None:

@@ -24,17 +24,14 @@ def estimate_stalled_shares(checkpoints: pl.DataFrame, seconds: pl.DataFrame) ->
     writes buffers.
     """
     within, done = _list_checkpoint_seconds(checkpoints), _list_done(seconds)
-    return {
-        name: _estimate_lost(done[name], spans) for name, spans in within.items() if name in done
-    }
-
-
-def _estimate_lost(seconds: list[tuple[int, int]], within: set[int]) -> float:
-    usual = median(done for _, done in seconds)
-    lost = (
-        usual - done for begun, done in seconds if begun in within and done < STALLED_SHARE * usual
-    )
-    return sum(lost) / (usual * len(seconds)) if usual else 0.0
+    found = {}
+    for name, counts in done.items():
+        if name in within:
+            usual = median(count for _, count in counts)
+            inside = (count for begun, count in counts if begun in within[name])
+            lost = sum(usual - count for count in inside if count < STALLED_SHARE * usual)
+            found[name] = lost / (usual * len(counts)) if usual else 0.0
+    return found
 
 
 def _list_checkpoint_seconds(checkpoints: pl.DataFrame) -> dict[str, set[int]]:

@@ -15,7 +15,6 @@ from stithy.analysis.surroundings import (
     OTHERS_CPU_SHARE,
     STEAL_SHARE,
     Baseline,
-    Off,
     WatchedWindow,
     is_disk_shared,
 )
@@ -46,7 +45,6 @@ DRIVE_OFF = Flag(
     "The candidate had these times, not those of its profile. With a spare CPU the drive comes "
     "closer to its profile.",
 )
-
 
 NAMED_MOST = 3
 """Own: of an array's times and drives; the table of the drives has all."""
@@ -96,7 +94,6 @@ def find_off_profile(of: WindowRecord) -> Reason | None:
 
 DRIVES_CHECKS = WindowChecks("drives", 20, (Check(("drives",), find_off_profile),))
 
-
 MEMORY_LIMIT = Flag(
     "memory limit not enforced",
     "The memory limit was not enforced: {because}.",
@@ -130,7 +127,6 @@ STILL_CACHED = Flag(
     "End other programs that have these files open. Reads of these pages may not have reached "
     "the storage.",
 )
-
 
 STILL_CACHED_SHARE = 0.01
 """Own: of the restored bytes; less cannot be distinguished from the noise of a cache."""
@@ -177,7 +173,6 @@ MEMORY_CHECKS = WindowChecks(
     ),
 )
 
-
 COLLECTOR = Flag(
     "collector stopped",
     "Samples are missing from {collectors}, which stopped.",
@@ -197,7 +192,6 @@ COLLECTORS_SILENT = Flag(
     "Leave CPU time for Stithy. Throughput and response times are not affected.",
     unsampled=True,
 )
-
 
 SAMPLED_SHARE = 0.8
 SECONDS_SHARED = 2
@@ -243,7 +237,6 @@ COLLECTORS_CHECKS = WindowChecks(
     ),
 )
 
-
 INTERFERENCE = Flag(
     "interference",
     "There was interference: {seen}.",
@@ -264,7 +257,6 @@ MACHINE_CHANGED = Flag(
     "Find out whether other programs ran, or CPUs were throttled. All candidates of the block "
     "met the same conditions, but its values may not be typical of this machine.",
 )
-
 
 IDLE_BYTES = 2**20
 """Own: a file system that nobody uses writes some blocks about itself now and then."""
@@ -313,14 +305,12 @@ def find_machine_changed(baseline: Baseline | None) -> Reason | None:
     """
     if baseline is None or not baseline.off:
         return None
-    return Reason(MACHINE_CHANGED, {"off": join_parts([*map(_describe_off, baseline.off)])})
-
-
-def _describe_off(off: Off) -> Statement:
-    """`one CPU did 23 % less`, `reads took 40 % longer`."""
-    verb, *ways = ("did", "less", "more") if off.gauge.is_rate else ("took", "shorter", "longer")
-    how = ways[off.share > 0]
-    return Statement(f"{off.gauge.what} {verb} {{share:.0f %}} {how}", share=abs(off.share))
+    parts = []
+    for off in baseline.off:
+        verb, how = off.gauge.name_change(grew=off.share > 0)
+        said = f"{off.gauge.what} {verb} {{share:.0f %}} {how}"
+        parts.append(Statement(said, share=abs(off.share)))
+    return Reason(MACHINE_CHANGED, {"off": join_parts(parts)})
 
 
 NEIGHBOURS_CHECKS = WindowChecks(

@@ -1,10 +1,11 @@
 """Has the window numbers, do they agree with each other, and was the state steady?"""
 
 from collections.abc import Iterable
+from dataclasses import astuple
 
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.invariants import Identity
-from stithy.analysis.steadiness import RANGE_MOST_SHARE, SLOPE_MOST_SHARE, LevelChange, Steadiness
+from stithy.analysis.steadiness import RANGE_MOST_SHARE, SLOPE_MOST_SHARE, Steadiness
 from stithy.statements import Statement, join_list, join_parts
 from stithy.validity import Check, Flag, Reason, Row, make_clause
 
@@ -110,17 +111,14 @@ def find_not_steady(found: Steadiness | None) -> Reason | None:
             "it settled {late_s} s into the measurement; without that part its throughput is "
             f"{{share:.0f %}} {more}", late_s=found.late_s, share=abs(found.late_share),
         ))  # fmt: skip
-    if places := [_describe_change(change) for change in found.changes]:
+    places = [
+        Statement("{at_s} s (from standstill)", at_s=at) if before <= 0
+        else Statement("{at_s} s ({by:+.0f %})", at_s=at, by=after / before - 1)
+        for at, before, after in map(astuple, found.changes)
+    ]  # fmt: skip
+    if places:
         seen.append(Statement("its level changed at {places}", places=join_list(places)))
     return Reason(NOT_STEADY, {"seen": join_parts(seen, "; ")})
-
-
-def _describe_change(change: LevelChange) -> Statement:
-    if change.before <= 0:
-        return Statement("{at_s} s (from standstill)", at_s=change.index)
-    return Statement(
-        "{at_s} s ({by:+.0f %})", at_s=change.index, by=change.after / change.before - 1
-    )
 
 
 NUMBERS_CHECKS = WindowChecks(
