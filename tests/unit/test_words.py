@@ -87,11 +87,11 @@ def test_a_search_closes_to_one_user_and_above_twenty_to_about_a_twentieth() -> 
     assert [search.choose_next_tried(*of) for of in ends] == [48, None, None]
     assert (search.levels_most, wide.levels_most) == (14, 13)
     assert list_levels_within((1, 2, 8, 9), 2, 8) == (2, 8)
-    for least, most, listed, levels in (
+    for least, most, listed, tried in (
         (1, 256, (), 14), (100, 150, (), 2 + 4), (1, 64, (1, 2, 4, 8, 16, 32, 64), 4),
         (1, 100, (20, 50), 1 + 5), (1, 256, (1, 200), 8),
     ):  # fmt: skip
-        assert Search(TARGET, least, most, listed).levels_most == levels
+        assert Search(TARGET, least, most, listed).levels_most == tried
 
 
 @pytest.mark.parametrize(("name", "shown", "unit"), [
