@@ -11,7 +11,6 @@ from functools import partial
 
 from stithy.analysis.analyze import measure
 from stithy.analysis.between_runs import (
-    Moved,
     Row,
     RunChange,
     Taken,
@@ -73,8 +72,7 @@ def pair_runs(
     manifests = [_require_manifest(other) for other in (run, *others)]
     require_known(ignore, manifests)
     quantities = quantities or _list_usual(run)
-    _require_told(run, quantities)
-    _require_others(run, others)
+    _require_comparable(run, others, quantities)
     own, *names = _name_runs((run, *others))
     return tuple(
         _compare_pair(each, run, (name, own), ignore, quantities)
@@ -84,11 +82,17 @@ def pair_runs(
     )
 
 
-def _require_others(run: Context, others: Sequence[Context]) -> None:
-    own = run.run.directory.root.resolve()
-    for other in others:
-        if other.run.directory.root.resolve() == own:
-            where = str(other.run.directory.root)
+def _require_comparable(
+    run: Context, others: Sequence[Context], quantities: Sequence[Quantity]
+) -> None:
+    """Raise UserError for a transaction type that the run does not have, and for the run itself."""
+    types = run.run.transactions["transaction"].unique().sort().to_list()
+    for quantity in quantities:
+        if types and (problem := check(quantity, types)) is not None:
+            raise UserError(problem.what, where=str(quantity), remedy=problem.right)
+    for root in (other.run.directory.root for other in others):
+        if root.resolve() == run.run.directory.root.resolve():
+            where = str(root)
             raise UserError("this is the run itself", where=where, remedy="name another run")
 
 
@@ -107,13 +111,6 @@ def _list_usual(run: Context) -> tuple[Quantity, ...]:
         and each.known.percent in (None, 99.0)
     )
     return tuple(dict.fromkeys([*of_users, *own]))
-
-
-def _require_told(run: Context, quantities: Sequence[Quantity]) -> None:
-    types = run.run.transactions["transaction"].unique().sort().to_list()
-    for quantity in quantities:
-        if types and (problem := check(quantity, types)) is not None:
-            raise UserError(problem.what, where=str(quantity), remedy=problem.right)
 
 
 def _require_manifest(context: Context) -> Manifest:
@@ -221,7 +218,11 @@ def describe_machine(pair: Pair) -> list[str]:
         who = [name for name, run in runs if not any(at.shares for at in run.evidence.baselines)]
         unknown = "it is not known whether the machine was the same"
         return [f"{unknown}: {format_list(who)} has no baseline check"]
-    parts = [_describe(each) for each in found if each.counts and abs(each.ratio - 1) > TOLD_SHARE]
+    parts = []
+    for each in found:
+        if each.counts and abs(each.ratio - 1) > TOLD_SHARE:
+            verb, how = each.gauge.name_change(grew=each.ratio > 1)
+            parts.append(f"{each.gauge.what} {verb} {format_share(abs(each.ratio - 1))} {how}")
     reported = [f"by their baseline checks, in {other} {format_list(parts)}"] if parts else []
     others = _find_most_taken(pair)
     if others is not None and others.differs:
@@ -238,13 +239,6 @@ def describe_machine(pair: Pair) -> list[str]:
 
 TOLD_SHARE = 0.01
 """Own: baseline checks of CPUs scatter by less; it widens intervals all the same."""
-
-
-def _describe(each: Moved) -> str:
-    share = format_share(abs(each.ratio - 1))
-    if each.gauge.is_rate:
-        return f"{each.gauge.what} did {share} {'less' if each.ratio < 1 else 'more'}"
-    return f"{each.gauge.what} took {share} {'longer' if each.ratio > 1 else 'shorter'}"
 
 
 SAME_SHARE = 0.01

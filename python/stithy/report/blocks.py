@@ -294,11 +294,6 @@ def set_figures(every: Sequence[Drawn]) -> Iterator[Block]:
     yield from set_paragraph(footer, style="fine")
 
 
-def _offer_nothing(page: object) -> Iterable[Any]:
-    del page
-    return ()
-
-
 @dataclass(frozen=True)
 class SectionKind(Plugin):
     """One section of the report, in the order of `order`; every format sets its blocks.
@@ -325,13 +320,13 @@ class SectionKind(Plugin):
     contents: str = ""
     data: tuple[str, ...] = ()
     make_facts: Callable[["Page"], Mapping[str, Any]] | None = None
-    make_tables: Callable[["Page"], Iterable[PageTable]] = _offer_nothing
-    draw_figures: Callable[["Page"], Iterable[Drawn]] = _offer_nothing
-    claim_figures: Callable[["Page"], Iterable[str]] = _offer_nothing
-    list_covered: Callable[["Page"], Iterable[str]] = _offer_nothing
+    make_tables: Callable[["Page"], Iterable[PageTable]] = lambda page: ()
+    draw_figures: Callable[["Page"], Iterable[Drawn]] = lambda page: ()
+    claim_figures: Callable[["Page"], Iterable[str]] = lambda page: ()
+    list_covered: Callable[["Page"], Iterable[str]] = lambda page: ()
     covers_points: bool = False
     needs_tables: tuple[str, ...] = ()
-    list_cautions: Callable[["Context"], Iterable[str]] = _offer_nothing
+    list_cautions: Callable[["Context"], Iterable[str]] = lambda context: ()
 
     def make_sections(self, page: "Page") -> Iterator[Section]:
         """Make the section; none where the run has nothing for it."""

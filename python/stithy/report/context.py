@@ -11,12 +11,7 @@ from stithy.activity import Factor, get_factor, get_level_factor
 from stithy.analysis.analyze import Analysis, judge_run
 from stithy.analysis.cost import CandidateCost, price_work
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.findings import (
-    Finding,
-    answer_question,
-    choose_answer_level,
-    list_findings,
-)
+from stithy.analysis.findings import Finding, answer_question, choose_answer_level, list_findings
 from stithy.point import Point, are_amounts, format_value, list_telling, measure_magnitude
 from stithy.pricing.keys import Pricing
 from stithy.registry import plugins
@@ -86,7 +81,12 @@ class Context(Analysis):
     @cached_property
     def footer(self) -> str:
         """What every figure says in its last line: drives, loop, window, the server's limits."""
-        window = _describe_window(self.load) if "load" in self.tables else ""
+        load, window = self.load, ""
+        if "load" in self.tables:
+            window = "window not recorded" if load is None else (
+                f"{format_duration(load.ramp_up_s)} ramp-up, "
+                f"{format_duration(load.duration_s)} measured"
+            )  # fmt: skip
         parts = [self.done, window, _describe_repeats(self.evidence)]
         parts.insert(0, loads.write_footer(self.manifest))
         return " · ".join(part for part in [*parts, self.memory_brief, self.cpus_note] if part)
@@ -359,12 +359,6 @@ def add_words(analysis: Analysis) -> Context:
 def list_sections(tables: frozenset[str]) -> list[SectionKind]:
     """List the sections of a run with these tables."""
     return [kind for kind in plugins(SectionKind).values() if tables.issuperset(kind.needs_tables)]
-
-
-def _describe_window(load: LoadFacts | None) -> str:
-    if load is None:
-        return "window not recorded"
-    return f"{format_duration(load.ramp_up_s)} ramp-up, {format_duration(load.duration_s)} measured"
 
 
 def _describe_repeats(evidence: Evidence) -> str:

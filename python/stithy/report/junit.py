@@ -5,12 +5,12 @@ is an error and not a failure. The shape is that which Jenkins and GitLab read.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from stithy.analysis.decision import Outcome, ThresholdJudgement
-from stithy.analysis.evidence import Window
 from stithy.report.context import Context
 from stithy.report.sections.answer import describe_judgement
 from stithy.report.words import loads
@@ -26,39 +26,26 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def write_junit(context: Context, judgements: Sequence[ThresholdJudgement]) -> bytes:
     """The document, in UTF-8; the same results give the same bytes."""
     root = ElementTree.Element("testsuites")
+    outcomes = Counter(judgement.outcome for judgement in judgements)
     counts = {
         "tests": str(len(judgements)),
-        "failures": str(_count(judgements, Outcome.NOT_MET)),
-        "errors": str(_count(judgements, Outcome.NOT_JUDGED)),
+        "failures": str(outcomes[Outcome.NOT_MET]),
+        "errors": str(outcomes[Outcome.NOT_JUDGED]),
         "skipped": "0",
-        "time": _measure_duration(context),
+        "time": "0",  # where the run has not ended, for the attribute must be a number
     }
-    suite = _add(root, "testsuite", name=SUITE, **counts, **_format_timestamp(context))
+    if (manifest := context.manifest) is not None:
+        if manifest.ended_at_s is not None:
+            counts["time"] = f"{manifest.ended_at_s - manifest.started_at_s:.3f}"
+        began = datetime.fromtimestamp(manifest.started_at_s, UTC)
+        counts["timestamp"] = began.strftime("%Y-%m-%dT%H:%M:%S")
+    suite = _add(root, "testsuite", name=SUITE, **counts)
     _add_properties(suite, context)
     for judgement in judgements:
         _add_case(suite, judgement)
     ElementTree.indent(root)
     document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"
-
-
-def _count(judgements: Sequence[ThresholdJudgement], outcome: Outcome) -> int:
-    return sum(judgement.outcome is outcome for judgement in judgements)
-
-
-def _measure_duration(context: Context) -> str:
-    """The run's seconds; 0 where it has not ended, for the attribute must be a number."""
-    manifest = context.manifest
-    if manifest is None or manifest.ended_at_s is None:
-        return "0"
-    return f"{manifest.ended_at_s - manifest.started_at_s:.3f}"
-
-
-def _format_timestamp(context: Context) -> dict[str, str]:
-    if context.manifest is None:
-        return {}
-    began = datetime.fromtimestamp(context.manifest.started_at_s, UTC)
-    return {"timestamp": began.strftime("%Y-%m-%dT%H:%M:%S")}
 
 
 def _add_properties(suite: ElementTree.Element, context: Context) -> None:
@@ -70,15 +57,9 @@ def _add_properties(suite: ElementTree.Element, context: Context) -> None:
     if notes := [each for each in (context.label, loads.write_footer(context.manifest)) if each]:
         _add(properties, "property", name="note", value="; ".join(notes))
     for window in context.evidence.windows:
-        name = f"window.{window.id}"
-        _add(properties, "property", name=name, value=_describe_validity(window))
-
-
-def _describe_validity(window: Window) -> str:
-    if window.valid:
-        return VALID
-    reasons = [reason.sentence for reason in window.reasons if reason.invalidates]
-    return f"{INVALID}: {' '.join(reasons)}"
+        reasons = " ".join(reason.sentence for reason in window.reasons if reason.invalidates)
+        shown = VALID if window.valid else f"{INVALID}: {reasons}"
+        _add(properties, "property", name=f"window.{window.id}", value=shown)
 
 
 def _add_case(suite: ElementTree.Element, judgement: ThresholdJudgement) -> None:

@@ -104,7 +104,6 @@ LAST_CHECKPOINT = "last_checkpoint_at_s"
 
 _BYTES = tuple(OPERATIONS[each][2] or "" for each in ("read", "write"))
 
-
 SECONDS_PER_MINUTE = 60
 
 

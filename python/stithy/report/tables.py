@@ -52,7 +52,6 @@ SHOW: dict[str, Callable[[Any], str]] = {
     "truth": lambda value: "yes" if value else "no",
 }
 
-
 WORDS = frozenset({"text", "id", "truth"})
 """The kinds that are no numbers."""
 
@@ -60,7 +59,6 @@ TYPES: Mapping[str, Any] = {
     **dict.fromkeys(("text", "id"), pl.String), "truth": pl.Boolean, "count": pl.Int64,
 }  # fmt: skip
 """Of the cells of a kind, as a frame has them; of all other kinds they are real numbers."""
-
 
 KINDS: Mapping[Unit, str] = {
     "s": "duration", "1/min": "count", "1/s": "rate", "share": "share", "B": "size",
@@ -143,20 +141,17 @@ def make_table(
     known = {show.column: TYPES.get(show.kind, pl.Float64) for show in shows} | types
     order = {**rows[0], **known} if rows else known
     schema = {column: known[column] for column in order if column in known}
-    statements = tuple(
-        (value, {"column": column, **_find_keys(row)})
-        for row in rows for column, value in row.items() if isinstance(value, Statement)
-    )  # fmt: skip
-    return PageTable(name, caption, shows, pl.DataFrame(rows, schema=schema), statements)
-
-
-def _find_keys(row: dict[str, Any]) -> dict[str, str | int]:
-    """The names and levels of a row."""
-    return {
-        column: value
-        for column, value in row.items()
-        if isinstance(value, str | int) and not isinstance(value, Statement | bool)
-    }
+    statements: list[tuple[Statement, Mapping[str, Any]]] = []
+    for row in rows:
+        said = {column: value for column, value in row.items() if isinstance(value, Statement)}
+        # The names and levels of the row.
+        keys = {
+            column: value
+            for column, value in row.items()
+            if isinstance(value, str | int) and not isinstance(value, Statement | bool)
+        }
+        statements += [(value, {"column": column, **keys}) for column, value in said.items()]
+    return PageTable(name, caption, shows, pl.DataFrame(rows, schema=schema), tuple(statements))
 
 
 def _format_cell(value: Any, show: Show) -> Cell:

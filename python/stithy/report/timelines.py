@@ -89,19 +89,15 @@ def draw_each_point(
 
 
 def _write_title(lines: Mapping[str, Timeline], happened: str) -> str:
-    pauses = [
-        f"{format_measured_duration(pause_s)} on {name}{_write_usual(line)}"
-        for name, line in lines.items()
-        if (pause_s := line.window.row.get("gap_s")) is not None
-    ]
+    pauses = []
+    for name, line in lines.items():
+        pause_s, usual_s = (window.row.get("gap_s") for window in (line.window, line.alone))
+        if pause_s is not None:
+            usual = "" if usual_s is None else f" ({format_measured_duration(usual_s)} without)"
+            pauses.append(f"{format_measured_duration(pause_s)} on {name}{usual}")
     if not pauses:
         return f"Throughput over time {happened}"
     return f"{happened[0].upper()}{happened[1:]} users paused {format_list(pauses)}"
-
-
-def _write_usual(line: Timeline) -> str:
-    usual_s = line.alone.row.get("gap_s")
-    return "" if usual_s is None else f" ({format_measured_duration(usual_s)} without)"
 
 
 def _draw_timelines(

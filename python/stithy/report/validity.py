@@ -124,15 +124,16 @@ def describe_resumed(context: Context) -> str | None:
     sessions = _list_sessions(context)
     if len(sessions) < 2:
         return None
-    pairs = zip(sessions, sessions[1:], strict=False)
-    reported = (
-        f"The run was resumed {format_list([_describe(before, after) for before, after in pairs])}"
-    )
+    breaks = []
+    for before, after in zip(sessions, sessions[1:], strict=False):
+        again = " and the machine started again" if before.boot_id != after.boot_id else ""
+        at = format_moment(after.started_at_s)
+        breaks.append(f"at {at}, after {ENDS[before.end]}{again}")
     counts = [0] * len(sessions)
     for window in context.evidence.windows:
         counts[_find_session(window.row["started_at_s"], sessions)] += 1
     shares = [f"{count} in session {number}" for number, count in enumerate(counts, start=1)]
-    text = f"{reported}; windows measured: {format_list(shares)}."
+    text = f"The run was resumed {format_list(breaks)}; windows measured: {format_list(shares)}."
     if _describe_changes(context):
         return text
     later = [each for each, count in zip(sessions[1:], counts[1:], strict=True) if count]
@@ -169,11 +170,6 @@ def list_resumed_flaws(context: Context) -> Iterator[str]:
 
 def _list_sessions(context: Context) -> tuple[SessionFacts, ...]:
     return context.manifest.sessions if context.manifest else ()
-
-
-def _describe(before: SessionFacts, after: SessionFacts) -> str:
-    again = " and the machine started again" if before.boot_id != after.boot_id else ""
-    return f"at {format_moment(after.started_at_s)}, after {ENDS[before.end]}{again}"
 
 
 def _find_session(started_at_s: float | None, sessions: tuple[SessionFacts, ...]) -> int:

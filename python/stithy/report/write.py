@@ -63,7 +63,12 @@ def write_report_of(
     made = {name: plugins(ReportFormat)[name].make(page, drawings) for name in formats}
     with _raise_output_errors(where.report), lock_alone(where.report):
         with replace_folder(where.report, FOLDERS) as folder:
-            _write_files(folder, page, drawings)
+            figures, tables = (folder / name for name in FOLDERS)
+            for figure in page.figures:
+                figure.table.write(figures)
+                _write_figure(figures, page, figure, drawings[figure.name])
+            for table in page.tables.values():
+                table.write(tables)
         for name, content in made.items():
             write_durably(where.report_as(name), content)
     return tuple(where.report_as(name) for name in made)
@@ -83,15 +88,6 @@ def _raise_output_errors(folder: Path) -> Iterator[None]:
             if in_the_way
             else "make room there, or make the run directory writable",
         ) from error
-
-
-def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
-    figures, tables = (folder / name for name in FOLDERS)
-    for figure in page.figures:
-        figure.table.write(figures)
-        _write_figure(figures, page, figure, drawings[figure.name])
-    for table in page.tables.values():
-        table.write(tables)
 
 
 def _write_figure(folder: Path, page: Page, figure: Figure, drawing: str) -> None:

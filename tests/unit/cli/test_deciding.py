@@ -266,8 +266,9 @@ def _corners(faked: FakedRun, outcome: RunOutcome) -> RunOutcome:
     return run_corners(outcome, faked.stop, faked.events.append, tools=faked.tools)
 
 
-def _said(faked: FakedRun) -> tuple[list[str], list[str]]:
-    return list(sensitivity.support(_context(faked))), list(sensitivity.list_flaws(_context(faked)))
+def _said(faked: FakedRun) -> list[list[str]]:
+    context = _context(faked)
+    return [list(sensitivity.describe_corners(context, holds=holds)) for holds in (True, False)]
 
 
 def test_a_corner_that_was_cut_off_goes_on_and_can_be_cleaned(tmp_path: Path) -> None:
@@ -322,4 +323,4 @@ def test_without_a_better_candidate_both_corners_are_measured(tmp_path: Path) ->
     assert shown["b"]["low"] <= shown["b"]["ratio"] <= shown["b"]["high"]
     (faked.out / "sensitivity").rename(tmp_path / "gone")
     assert _corners(faked, outcome) is outcome
-    assert _said(faked) == ([], [])
+    assert _said(faked) == [[], []]

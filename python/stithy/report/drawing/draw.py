@@ -164,17 +164,12 @@ def _wrap(text: str, width: float, px: int) -> Iterator[str]:
     line = ""
     for word in text.split(" "):  # not at no-break spaces
         longer = f"{line} {word}" if line else word
-        if line and _measure(longer) * px > width:
+        wide = sum(east_asian_width(letter) in "WF" for letter in longer)
+        if line and (LETTER_EM * (len(longer) - wide) + WIDE_EM * wide) * px > width:
             yield line
             longer = word
         line = longer
     yield line
-
-
-def _measure(text: str) -> float:
-    """About as wide as a text is, in units of its size."""
-    wide = sum(east_asian_width(letter) in "WF" for letter in text)
-    return LETTER_EM * (len(text) - wide) + WIDE_EM * wide
 
 
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -186,7 +181,11 @@ def read_cached(home: Callable[[], Path], name: str, make: Callable[[], str]) ->
     Where nothing can be kept it is made each time: nobody learns of it.
     """
     try:
-        folder = _make_own(home())
+        folder = home()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        about = folder.lstat()
+        if not stat.S_ISDIR(about.st_mode) or not _is_own(about):
+            raise PermissionError(f"{folder} is somebody else's, or others may write there")
     except (OSError, RuntimeError):
         return make()
     with suppress(OSError):
@@ -196,15 +195,6 @@ def read_cached(home: Callable[[], Path], name: str, make: Callable[[], str]) ->
     with suppress(OSError):
         _write(folder / name, text.encode())
     return text
-
-
-def _make_own(folder: Path) -> Path:
-    """The folder, made where it is missing. Raises OSError for one that others may write to."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    about = folder.lstat()
-    if not stat.S_ISDIR(about.st_mode) or not _is_own(about):
-        raise PermissionError(f"{folder} is somebody else's, or others may write there")
-    return folder
 
 
 def _is_own(about: os.stat_result) -> bool:
@@ -246,7 +236,6 @@ REMEMBERED = 10
 _NOTHING = b"#set page(width: 1pt, height: 1pt, margin: 0pt)"
 _PROBE = b'#set document(title: "t")\n#set text(font: "Inter")\n#sys.inputs.report'
 
-
 Blocks = Sequence[Mapping[str, Any]]
 """What is set, as `assets/report.typ` reads it; `formats/pdf.py` makes it of a report."""
 
@@ -275,7 +264,9 @@ def make_png(title: str, drawing: str, footer: str) -> bytes:
         sys_inputs={"report": _dump_json(figure)},
     )
     assert isinstance(image, bytes)  # its page is as high as the figure
-    _forget_figure()
+    # Typst keeps what the last ten documents needed: of dozens of figures hundreds of megabytes.
+    for _ in range(REMEMBERED + 1):
+        _make_compiler().compile(_NOTHING, format="png")
     return image
 
 
@@ -295,25 +286,14 @@ def escape_unprintable(text: str) -> str:
 
 @cache
 def _can_be_seen(letter: str) -> bool:
-    return is_seen(letter) and (letter.isascii() or _is_in_a_font(letter))
-
-
-def _is_in_a_font(letter: str) -> bool:
     """Whether Typst finds a font that has the letter: under this standard it refuses if not."""
+    if not is_seen(letter) or letter.isascii():
+        return is_seen(letter)
     try:
         _compile(_PROBE, letter, 0)
     except typst.TypstError:
         return False
     return True
-
-
-def _forget_figure() -> None:
-    """Let go what Typst remembers of a figure: of dozens it would be hundreds of megabytes.
-
-    It keeps what the last ten documents needed; these take a millisecond each.
-    """
-    for _ in range(REMEMBERED + 1):
-        _make_compiler().compile(_NOTHING, format="png")
 
 
 @cache

@@ -63,7 +63,6 @@ class Scale:
         return replace(self, ends=(self._ratio(low - room), self._ratio(high + room)))
 
     def _ratio(self, place: float) -> float:
-        """The ratio that stands there."""
         log = math.copysign(math.expm1(abs(place)) * self.near, place) if self.near else place
         return math.exp(log)
 

@@ -23,10 +23,8 @@ Item = TypeVar("Item")
 CLOSE_FACTOR = 1.10
 """Own: a title claims no difference below a tenth; the tables have the numbers."""
 
-
 FACTOR_LEAST, FACTOR_MOST = 0.1, 100
 """Own: beyond these a factor says less than the two values themselves."""
-
 
 NAMED_MOST = 3
 """Own: a title tells of so many candidates; of more the one with least and the one with most."""
@@ -88,7 +86,11 @@ def compare_title(
     at, names = begin_sentence(context.at(point)), f"{low['candidate']} and {high['candidate']}"
     if low["value"] <= 0:
         return Title(f"{at}, {high['candidate']} has {noun} and {low['candidate']} none")
-    a, b = _order_pair(context, low, high)
+    order = context.evidence.candidates
+    if {low["candidate"], high["candidate"]} <= {*(context.evidence.primary.pair or ())}:
+        order = context.evidence.primary.pair or order
+    # In the direction of the answer: against whom, then who.
+    a, b = sorted((low, high), key=lambda row: order.index(row["candidate"]))
     names_ab = a["candidate"], b["candidate"]
     effect = (
         _estimate_effect(points, *names_ab, context.positions[point])
@@ -110,15 +112,6 @@ def compare_title(
         return Title(f"{at}, {names} are close in {noun}")
     claim = f"{b['candidate']} has {format_factor(ratio)} times {a['candidate']}'s {noun}"
     return Title(f"{at}, {claim}", ratio)
-
-
-def _order_pair(context: Context, low: Row, high: Row) -> tuple[Row, Row]:
-    """The two rows in the direction of the answer: against whom, then who."""
-    names = context.evidence.primary.pair or context.evidence.candidates
-    known = {low["candidate"], high["candidate"]} <= set(names)
-    order = names if known else context.evidence.candidates
-    a, b = sorted((low, high), key=lambda row: order.index(row["candidate"]))
-    return a, b
 
 
 def _may_claim(

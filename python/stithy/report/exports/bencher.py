@@ -7,6 +7,7 @@ One window has no bounds, and a percentile of too few values is left out. Source
 
 import json
 from collections.abc import Iterable
+from itertools import product
 
 from stithy.analysis.statistics import estimate_mean_interval
 from stithy.metrics import Quantity
@@ -32,19 +33,14 @@ class BencherExport(ExportFormat):
         """One benchmark a candidate and level that has a valid window."""
         left_out = require_valid(context)
         evidence = context.evidence
-        document = {
-            _name_row(context, candidate, point): measures
-            for candidate in evidence.candidates
-            for point in evidence.points
-            if (measures := _list_measures(context, candidate, point))
-        }
+        document = {}
+        for candidate, point in product(evidence.candidates, evidence.points):
+            factors = "/".join(f"{name}={write_value(value)}" for name, value in point.factors)
+            note = f" ({note})" if (note := note_of(context, candidate)) else ""
+            if measures := _list_measures(context, candidate, point):
+                name = f"{name_workload(context)}/candidate={candidate}/{factors}{note}"
+                document[name] = measures
         return Export((json.dumps(document, indent=2, ensure_ascii=False), "\n"), left_out)
-
-
-def _name_row(context: Context, candidate: str, point: Point) -> str:
-    factors = "/".join(f"{name}={write_value(value)}" for name, value in point.factors)
-    name = f"{name_workload(context)}/candidate={candidate}/{factors}"
-    return f"{name} ({note})" if (note := note_of(context, candidate)) else name
 
 
 def _list_measures(context: Context, candidate: str, point: Point) -> dict[str, dict[str, float]]:

@@ -52,30 +52,24 @@ def _join_types(context: Context) -> pl.DataFrame:
     run = context.run
     both = set(run.window.columns) & set(run.transactions.columns) - {"window_id"}
     types = hide_rare_percentiles(run.transactions).rename({name: f"type_{name}" for name in both})
-    if (values := _join_values(run.values)) is not None:
+    if own := sorted({each.metric for each in list_declared(run.values)}):
+        rows = run.values.filter(pl.col("metric").is_in(own)).rename({"of": "transaction"})
+        values = rows.pivot("metric", index=("window_id", "transaction"), values="value")
         types = types.join(values, on=("window_id", "transaction"), how="full", coalesce=True)
     windows = run.window.join(_list_validity(context), on="window_id", how="left")
     places = {str(point): place for place, point in enumerate(context.evidence.points)}
     order = [pl.col("point").replace_strict(places), "block", "attempt", "position", "window_id"]
-    rows = windows.join(types, on="window_id", how="left", maintain_order="left_right").sort(
+    whole = windows.join(types, on="window_id", how="left", maintain_order="left_right").sort(
         order, maintain_order=True
     )
     lost = list_lost_spans(context).rename({"of": "transaction"})
-    return rows.join(
+    return whole.join(
         lost, on=("window_id", "transaction"), how="left", maintain_order="left"
     ).select(
         pl.exclude("valid", "invalid_because", "lost_because"),
         valid=pl.col("valid") & pl.col("lost_because").is_null(),
         invalid_because=pl.coalesce("invalid_because", "lost_because"),
     )
-
-
-def _join_values(values: pl.DataFrame) -> pl.DataFrame | None:
-    own = sorted({each.metric for each in list_declared(values)})
-    if not own:
-        return None
-    rows = values.filter(pl.col("metric").is_in(own)).rename({"of": "transaction"})
-    return rows.pivot("metric", index=("window_id", "transaction"), values="value")
 
 
 def _list_validity(context: Context) -> pl.DataFrame:

@@ -26,7 +26,10 @@ class GoBenchExport(ExportFormat):
     def export(self, context: Context) -> Export:
         """Facts, units, and a line for each valid window in the order of levels and blocks."""
         left_out = require_valid(context)
-        lines = [*_write_facts(context), *_write_units(context), "", *_write_windows(context)]
+        units = {_name_unit(metric): metric.better for metric in list_reported(context)}
+        units |= {escape_word(str(each)): each.known.better for each in context.declared}
+        head = [f"Unit {name} better={better}" for name, better in units.items() if better]
+        lines = [*_write_facts(context), *head, "", *_write_windows(context)]
         return Export([f"{line}\n" for line in lines], left_out)
 
 
@@ -49,31 +52,19 @@ def _write_facts(context: Context) -> Iterator[str]:
         yield f"note: {_join_lines('; '.join(notes))}"
 
 
-def _write_units(context: Context) -> Iterator[str]:
-    for metric in list_reported(context):
-        yield f"Unit {_name_unit(metric)} better={metric.better}"
-    for each in context.declared:
-        if each.known.better is not None:
-            yield f"Unit {escape_word(str(each))} better={each.known.better}"
-
-
 def _name_unit(metric: Metric) -> str:
     return f"{metric.name}-sec/op" if metric.unit == "s" else metric.name
 
 
 def _write_windows(context: Context) -> Iterator[str]:
     name = "".join(part.capitalize() for part in name_workload(context).split("-"))
-    for window in context.evidence.windows:
-        if window.valid:
-            head = f"Benchmark{escape_word(name)}{_write_keys(window)}"
-            iterations = max(1, int(window.value("transactions") or 0))
-            yield f"{head} {iterations} {_format_values(context, window)}"
-
-
-def _write_keys(window: Window) -> str:
-    keys = {"candidate": window.candidate, **{n: write_value(v) for n, v in window.point.factors}}
-    parts = (f"/{name}={escape_word(text)}" for name, text in keys.items())
-    return re.sub(r"-(?=\d+$)", "%2D", "".join(parts))
+    for window in (window for window in context.evidence.windows if window.valid):
+        factors = {factor: write_value(value) for factor, value in window.point.factors}
+        keys = {"candidate": window.candidate, **factors}
+        parts = (f"/{key}={escape_word(text)}" for key, text in keys.items())
+        head = f"Benchmark{escape_word(name)}" + re.sub(r"-(?=\d+$)", "%2D", "".join(parts))
+        iterations = max(1, int(window.value("transactions") or 0))
+        yield f"{head} {iterations} {_format_values(context, window)}"
 
 
 def _format_values(context: Context, window: Window) -> str:

@@ -25,7 +25,7 @@ from stithy.report.exports import (
     note_of,
 )
 from stithy.report.words.escape import replace_letters
-from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
+from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Table
 
 LABELS = ("run", "candidate", "point", "block", "attempt", "window", "valid", "note")
 """Labels of every line, as far as any of a family has them."""
@@ -53,7 +53,9 @@ class OpenMetricsExport(ExportFormat):
 
 
 def _write_pieces(context: Context) -> Iterator[str]:
-    labels, run, names = _label_windows(context), context.run, _rename_columns(context)
+    nouns = {rate.known.column: rate.noun for rate in list_rates(context)}
+    words = {name: noun.replace("minute", "min").replace(" ", "_") for name, noun in nouns.items()}
+    labels, run, names = _label_windows(context), context.run, NAMES | words
     ends = labels.filter(pl.col("measure_to_s").is_not_null()).rename({"measure_to_s": "at_s"})
     for table in (WINDOW, get_table("load")):
         yield from _read_columns("window", table, ends.join(run.window, on="window_id"), (), names)
@@ -81,28 +83,14 @@ def _label_windows(context: Context) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row").join(times, on="window_id")
 
 
-def _rename_columns(context: Context) -> Mapping[str, str]:
-    """By columns whose names do not end in their unit as OpenMetrics wants it, names that do."""
-    nouns = {rate.known.column: rate.noun for rate in list_rates(context)}
-    return NAMES | {
-        name: noun.replace("minute", "min").replace(" ", "_") for name, noun in nouns.items()
-    }
-
-
 def _read_columns(
     head: str, table: Table, frame: pl.DataFrame, own: tuple[str, ...], names: Mapping[str, str]
 ) -> Iterator[str]:
     for column in table.columns:
-        if not _is_value(column):
-            continue
-        each = make_family((head, names.get(column.name, column.name)), column.meaning)
-        yield _write_family(each, frame.with_columns(pl.col(column.name).alias("value")), own)
-
-
-def _is_value(column: Column) -> bool:
-    return column.kind in ("integer", "real") and not (
-        column.name in KEYS or column.name.endswith(("_at_s", "_from_s", "_to_s"))
-    )
+        is_time = column.name in KEYS or column.name.endswith(("_at_s", "_from_s", "_to_s"))
+        if column.kind in ("integer", "real") and not is_time:
+            each = make_family((head, names.get(column.name, column.name)), column.meaning)
+            yield _write_family(each, frame.with_columns(pl.col(column.name).alias("value")), own)
 
 
 def _read_values(every: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
@@ -130,7 +118,13 @@ def make_metric_family(quantity: Quantity) -> MetricFamily:
 
 
 def _read_samples(frame: pl.DataFrame) -> Iterator[str]:
-    known = frame.filter(pl.col("value").is_finite()).with_columns(_name_phase().alias("phase"))
+    # Phases as the hammer tells them of its seconds; empty where nothing was measured.
+    known = frame.filter(pl.col("value").is_finite()).with_columns(
+        pl.when(pl.col("at_s") < pl.col("measure_from_s")).then(pl.lit("ramp-up"))
+        .when(pl.col("at_s") <= pl.col("measure_to_s")).then(pl.lit("measure"))
+        .when(pl.col("at_s") > pl.col("measure_to_s")).then(pl.lit("drain"))
+        .otherwise(pl.lit("")).alias("phase")
+    )  # fmt: skip
     for (collector, metric), part in sorted(
         known.partition_by("collector", "metric", as_dict=True).items()
     ):
@@ -139,39 +133,26 @@ def _read_samples(frame: pl.DataFrame) -> Iterator[str]:
         yield _write_family(each, part, ("instance", "subject", "phase"))
 
 
-def _name_phase() -> pl.Expr:
-    """As the hammer tells it of its seconds; empty where nothing was measured."""
-    return (
-        pl.when(pl.col("at_s") < pl.col("measure_from_s")).then(pl.lit("ramp-up"))
-        .when(pl.col("at_s") <= pl.col("measure_to_s")).then(pl.lit("measure"))
-        .when(pl.col("at_s") > pl.col("measure_to_s")).then(pl.lit("drain"))
-        .otherwise(pl.lit(""))
-    )  # fmt: skip
-
-
 def _write_family(each: MetricFamily, frame: pl.DataFrame, own: tuple[str, ...]) -> str:
     known = frame.filter(pl.col("value").cast(pl.Float64).is_finite())
     if known.is_empty():
         return ""
     names = [name for name in (*LABELS, *own) if known[name].fill_null("").ne("").any()]
     known = known.sort(*names, "at_s")
-    shown = [
-        part for name in names for part in (pl.lit(f',{name}="'), _escape_label(name), pl.lit('"'))
-    ]
+    shown: list[pl.Expr] = []
+    for name in names:
+        text = pl.col(name).fill_null("").str.replace_many(_OTHER_LINE_ENDS)
+        text = text.str.replace_many({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+        shown += [pl.lit(f',{name}="'), text, pl.lit('"')]
     shown[0] = pl.lit(f'{each.name}{{{names[0]}="')
     value, at_s = pl.col("value").cast(pl.String), pl.col("at_s").round(3).cast(pl.String)
     line = pl.concat_str(*shown, pl.lit("} "), value, pl.lit(" "), at_s, pl.lit("\n"))
     return each.head + "".join(known.select(line.alias("line"))["line"])
 
 
-_OTHER_LINE_ENDS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+_OTHER_LINE_ENDS = {
+    letter: replace_letters(letter, letter) for letter in "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+}
 """What a reader may take for the end of a line, and the format has no way to write."""
-
-
-def _escape_label(name: str) -> pl.Expr:
-    letters = {letter: replace_letters(letter, letter) for letter in _OTHER_LINE_ENDS}
-    text = pl.col(name).fill_null("").str.replace_many(letters)
-    return text.str.replace_many({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
-
 
 PLUGINS = (OpenMetricsExport(),)

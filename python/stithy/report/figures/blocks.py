@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 from stithy.analysis.comparisons import ComparedPair, count_pairs
+from stithy.analysis.effect import convert_log
 from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.analysis.verdict import DIFFERENT, Stage, find_decided_from, list_interim_analyses
@@ -53,7 +54,12 @@ def _plot(context: Context) -> list[Drawn]:
     if answered.effect.is_difference:
         because = f"{answered.metric.noun} is compared as a difference, and this figure has ratios"
         return [Absent("verdict-by-block", shows, because)]
-    stages = _list_stages(context, answered)
+    stages = list_interim_analyses(
+        answered.effect.apart, answered.verdict.margin_share,
+        context.evidence.primary.blocks_most, better=answered.metric.known.better,
+        among=count_pairs(context.evidence), b_later=answered.effect.b_later,
+        bounds=answered.effect.bounds,
+    )  # fmt: skip
     rows = _list_rows(stages)
     scale, drawing = _choose_scale(rows, answered.verdict.margin_share), Drawing()
     interim = sum(stage.is_interim for stage in stages)
@@ -68,19 +74,6 @@ def _plot(context: Context) -> list[Drawn]:
             "with its interval, between the two lines of the boundary.",
         )
     ]  # fmt: skip
-
-
-def _list_stages(context: Context, answered: ComparedPair) -> tuple[Stage, ...]:
-    evidence = context.evidence
-    return list_interim_analyses(
-        answered.effect.apart,
-        answered.verdict.margin_share,
-        evidence.primary.blocks_most,
-        better=answered.metric.known.better,
-        among=count_pairs(evidence),
-        b_later=answered.effect.b_later,
-        bounds=answered.effect.bounds,
-    )
 
 
 def _write_title(stages: Sequence[Stage], answered: ComparedPair) -> str:
@@ -112,7 +105,10 @@ def _explain_end(stages: Sequence[Stage]) -> str:
     found = find_decided_from(stages)
     stage = found or stages[-1]
     line = math.copysign(stage.boundary or 0.0, stage.mean)  # on the side of the mean
-    mean, boundary = _format_apart(_convert_log(stage.mean), _convert_log(line))
+    ends = convert_log(stage.mean), convert_log(line)
+    mean, boundary = map(format_finely, ends)
+    if mean == boundary and ends[0] != ends[1]:  # it must show on which side the mean lies
+        mean, boundary = format_apart(*ends, "")
     at = f"At {stage.blocks} blocks the mean was {mean}"
     low, high = _find_ends(stage)
     if found is not None and stage.verdict.call in DIFFERENT:
@@ -123,31 +119,20 @@ def _explain_end(stages: Sequence[Stage]) -> str:
     return f"{at}, not beyond the boundary of {boundary}, and {interval}, not within the margin."
 
 
-def _format_apart(mean: float, boundary: float) -> tuple[str, str]:
-    """Both as they are written, with so many digits that it shows on which side the mean lies."""
-    shown = format_finely(mean), format_finely(boundary)
-    return shown if shown[0] != shown[1] or mean == boundary else format_apart(mean, boundary, "")
-
-
 def _find_ends(stage: Stage) -> tuple[float | None, float | None]:
     if stage.known is None:
         return None, None
-    return _convert_log(stage.known.low), _convert_log(stage.known.high)
-
-
-def _convert_log(log: float) -> float:
-    """A log ratio as a ratio; what no number can hold is the largest or the smallest there is."""
-    return math.exp(min(max(log, -700.0), 700.0))
+    return convert_log(stage.known.low), convert_log(stage.known.high)
 
 
 def _list_rows(stages: Sequence[Stage]) -> Rows:
     return [
         {
-            "blocks": stage.blocks, "block_ratio": _convert_log(stage.last),
-            "value": _convert_log(stage.mean), "low": _find_ends(stage)[0],
+            "blocks": stage.blocks, "block_ratio": convert_log(stage.last),
+            "value": convert_log(stage.mean), "low": _find_ends(stage)[0],
             "high": _find_ends(stage)[1],
-            "boundary_low": None if stage.boundary is None else _convert_log(-stage.boundary),
-            "boundary_high": None if stage.boundary is None else _convert_log(stage.boundary),
+            "boundary_low": None if stage.boundary is None else convert_log(-stage.boundary),
+            "boundary_high": None if stage.boundary is None else convert_log(stage.boundary),
             "interim": stage.is_interim,
             "verdict": stage.verdict.call.value if stage.is_interim else None,
         }
@@ -168,8 +153,12 @@ def _draw_chart(
         _make_blocks_axis(rows, interims, "after"),
     )
     y = scale.axis("at", f"Ratio of {answered.metric.label}")
+    margin = 1 + answered.verdict.margin_share
+    band = [{"at": -math.log(margin), "to": math.log(margin)}]
     layers = [
-        *_draw_ground(answered, drawing, y), *_draw_boundary(drawing, interims, after, y),
+        drawing.mark("rect", band, {"y": y, "y2": alt.Y2("to:Q")}, color=palette.GRID[0]),
+        drawing.mark("rule", [{"at": 0.0}], {"y": y}, color=palette.AXIS[0], strokeWidth=1.5),
+        *_draw_boundary(drawing, interims, after, y),
         _draw_blocks(drawing, rows, x, y), *_draw_means(context, drawing, interims, after, y),
     ]  # fmt: skip
     return merge_layers(layers, width=WIDTH, height=240)
@@ -203,15 +192,6 @@ def _choose_scale(rows: Rows, margin_share: float) -> ratios.Scale:
     if 0 < STRETCHED_FROM * pressed < max(-math.log(low), math.log(high)):
         return ratios.Scale((low, high), pressed).roomier(0.08)
     return ratios.Scale((low, high)).roomier(0.1)
-
-
-def _draw_ground(answered: ComparedPair, drawing: Drawing, y: alt.Y) -> list[Spec]:
-    margin = 1 + answered.verdict.margin_share
-    band = [{"at": -math.log(margin), "to": math.log(margin)}]
-    return [
-        drawing.mark("rect", band, {"y": y, "y2": alt.Y2("to:Q")}, color=palette.GRID[0]),
-        drawing.mark("rule", [{"at": 0.0}], {"y": y}, color=palette.AXIS[0], strokeWidth=1.5),
-    ]
 
 
 def _draw_boundary(drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y) -> list[Spec]:

@@ -6,7 +6,6 @@ from functools import partial
 
 import polars as pl
 
-from stithy.engines.declaration import Declaration
 from stithy.metrics import count_values_needed
 from stithy.report import metrics
 from stithy.report.blocks import Absent, FigureKind
@@ -62,12 +61,14 @@ def _plot_rate(name: str, context: Context) -> Iterator[ByLevel | Absent]:
         yield Absent(name, shown.noun, context.sampled.why_none(metrics.DATABASE, because))
         return
     lines = average_levels(context, points)
+    size = f" of {format_size(context.engine.block_bytes)}" if context.engine.block_bytes else ""
+    note = f" {context.engine.log_note}" if context.engine.log_note else ""
     yield ByLevel(
         name=name,
         title=compare_title(
             context, lines, points, shown.noun, lambda value: f"{format_number(value)}{shown.unit}"
         ),
-        caption=_explain(shown, context.engine),
+        caption=shown.caption.format(log_note=note, of_bytes=size),
         noun=shown.noun,
         data=shown.axis,
         axis=Axis(shown.axis),
@@ -75,12 +76,6 @@ def _plot_rate(name: str, context: Context) -> Iterator[ByLevel | Absent]:
         value=Show("value", shown.axis, "rate"),
         height=240,
     )
-
-
-def _explain(shown: _ServerRate, engine: Declaration) -> str:
-    size = f" of {format_size(engine.block_bytes)}" if engine.block_bytes else ""
-    note = f" {engine.log_note}" if engine.log_note else ""
-    return shown.caption.format(log_note=note, of_bytes=size)
 
 
 def _plot_waits(context: Context) -> Iterator[Stacks | Absent]:

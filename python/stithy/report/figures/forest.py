@@ -33,7 +33,6 @@ from stithy.study.database import write_suffix
 
 NAME = "forest"
 
-
 ROWS_MOST = 40
 """Own: as many as one screen and one printed page hold."""
 
@@ -162,7 +161,9 @@ def _write_caption(context: Context, chosen: _Chosen) -> str:
         parts.append("Hollow marks have one block and no interval.")
     if any(each.effect.low is not None and each.effect.plain for each in chosen.drawn):
         parts.append("Thin bars are plain t intervals; their blocks are too few for a verdict.")
-    if any(_is_cut(each, _find_domain(chosen.drawn)) for each in chosen.drawn):
+    least, most = _find_domain(chosen.drawn)
+    ends = [(each.effect.low or least, each.effect.high or most) for each in chosen.drawn]
+    if any(low < least or high > most for low, high in ends):
         parts.append("A bar that ends at the edge continues beyond it.")
     if chosen.table_only:
         left_out = len(chosen.table_only)
@@ -181,11 +182,6 @@ def _find_domain(drawn: tuple[ComparedPair, ...]) -> ratios.Domain:
     return ratios.find_ratio_domain([*points, *inside, 1 + margin], 1.06)
 
 
-def _is_cut(each: ComparedPair, domain: ratios.Domain) -> bool:
-    low, high = each.effect.low, each.effect.high
-    return low is not None and high is not None and (low < domain[0] or high > domain[1])
-
-
 def _draw_chart(context: Context, drawing: Drawing, drawn: tuple[ComparedPair, ...]) -> Spec:
     domain = _find_domain(drawn)
     rows = [_make_row(context, index, each, domain) for index, each in enumerate(drawn)]
@@ -196,7 +192,13 @@ def _draw_chart(context: Context, drawing: Drawing, drawn: tuple[ComparedPair, .
     y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(len(rows)))))
     left, numbers = _measure_texts(rows, *named) + 2 * GAP, _measure_texts(rows, "number")
     width = WIDTH - left - GAP - numbers - VERDICT
-    units = [*_draw_ground(context, drawing, x), *_draw_marks(context, drawing, rows, x, y)]
+    margin = context.evidence.primary.margin_share
+    band = [{"value": 1 / (1 + margin), "to": 1 + margin}]
+    units = [
+        drawing.mark("rect", band, {"x": x, "x2": alt.X2("to:Q")}, color=palette.GRID[0]),
+        drawing.mark("rule", [{"value": 1.0}], {"x": x}, color=palette.AXIS[0], strokeWidth=1.5),
+        *_draw_marks(context, drawing, rows, x, y),
+    ]
     units += _draw_texts(drawing, rows, y, named, (left, width, numbers))
     return merge_layers(units, width=width, height=STEP * len(rows))
 
@@ -231,15 +233,6 @@ def _name_verdict(each: ComparedPair) -> str:
 def _format_ratio(ratio: float) -> str:
     """With three decimals near 1."""
     return format_finely(ratio) if ratio < 2 else format_times(ratio)
-
-
-def _draw_ground(context: Context, drawing: Drawing, x: alt.X) -> list[Spec]:
-    margin = context.evidence.primary.margin_share
-    band = [{"value": 1 / (1 + margin), "to": 1 + margin}]
-    return [
-        drawing.mark("rect", band, {"x": x, "x2": alt.X2("to:Q")}, color=palette.GRID[0]),
-        drawing.mark("rule", [{"value": 1.0}], {"x": x}, color=palette.AXIS[0], strokeWidth=1.5),
-    ]
 
 
 def _draw_marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> list[Spec]:

@@ -181,7 +181,9 @@ def _list_marks(context: Context, panels: Mapping[str, _HeatPanel]) -> dict[str,
 def _draw_charts(
     drawing: Drawing, panels: Mapping[str, _HeatPanel], marked: Mapping[str, Rows]
 ) -> Spec:
-    classes = _choose_classes(panels)
+    rates = [rate for panel in panels.values() for rate in _count_rates(panel).values()]
+    inside = [bound for bound in list_ticks((min(rates), max(rates)), STEPS) if bound > min(rates)]
+    classes = inside[-(len(palette.HEAT_COLOURS) - 1) :]  # at most one fewer than colours
     columns, width = min(len(panels), 3), _fit_width(len(panels))
     charts = [
         merge_layers(
@@ -251,13 +253,6 @@ def _count_rates(panel: _HeatPanel) -> dict[tuple[int, int], float]:
         (column, row): number / min(column_s, panel.seconds - column * column_s)
         for (column, row), number in panel.cells.counts.items()
     }
-
-
-def _choose_classes(panels: Mapping[str, _HeatPanel]) -> list[float]:
-    """Bounds between the colours: 1, 2, 5 of each decade, at most one fewer than colours."""
-    rates = [rate for panel in panels.values() for rate in _count_rates(panel).values()]
-    inside = [bound for bound in list_ticks((min(rates), max(rates)), STEPS) if bound > min(rates)]
-    return inside[-(len(palette.HEAT_COLOURS) - 1) :]
 
 
 def _label_classes(classes: list[float]) -> list[str]:

@@ -52,11 +52,15 @@ def _plot_cpu(context: Context) -> Iterator[Stacks | Absent]:
     if not rows:
         yield Absent("cpu-by-users", "CPU states", "no valid window has samples of `cpu`")
         return
+    programs = "all programs"
+    if "load" in context.tables:  # a server by URL may be elsewhere
+        server = "" if loads.is_by_url(context.manifest) else f", the {context.engine.server}"
+        programs = f"the driver{server} and all other programs"
     yield Stacks(
         name="cpu-by-users",
         title=_write_cpu_title(context, rows),
         caption="Mean share of all CPUs of the host in each state, during the measurements of the "
-        f"valid windows. It includes {_name_programs(context)}.",
+        f"valid windows. It includes {programs}.",
         noun="CPU states",
         data="Share of CPU time by state",
         axis=Axis("Share of all CPUs", format=PERCENT),
@@ -66,14 +70,6 @@ def _plot_cpu(context: Context) -> Iterator[Stacks | Absent]:
         value=Show("value", "share of all CPUs", "share"),
         domain=(0.0, 1.0),
     )
-
-
-def _name_programs(context: Context) -> str:
-    """Name what ran on the host: a server by URL may be elsewhere."""
-    if "load" not in context.tables:
-        return "all programs"
-    server = "" if loads.is_by_url(context.manifest) else f", the {context.engine.server}"
-    return f"the driver{server} and all other programs"
 
 
 def _list_states(context: Context) -> Rows:
@@ -191,11 +187,19 @@ def _plot_baselines(context: Context) -> list[Drawn]:
         return []
     rows = _list_checks(baselines)
     drawing = Drawing()
+    gauges = [gauge for gauge in GAUGES if any(row["gauge"] == gauge.what for row in rows)]
+    width = (WIDTH + 20) // len(gauges) - 50
+    shows = (
+        Show("point", "point"), Show("block", "block", "count"),
+        Show("minutes", "minutes", "rate"), Show("gauge", "part of the check"),
+        Show("value", "from the median", "signed share"), Show("measured", "measured", "rate"),
+        Show("off", "outside the band", "truth"),
+    )  # fmt: skip
     return [
         drawing.figure(
             context, "baselines", _write_baseline_title(baselines),
-            _draw_gauges(drawing, baselines, rows),
-            _make_check_table(rows),
+            place_beside([_draw_gauge(drawing, baselines, rows, gauge, width) for gauge in gauges]),
+            PageTable("baselines", "The machine before each block", shows, pl.DataFrame(rows)),
             caption="Results of the baseline check before each block, as differences from the "
             "median of all checks. For one CPU and for all CPUs the result is the work per second: "
             "more is faster. For reads it is the median time: more is slower. Large marks lie "
@@ -240,12 +244,6 @@ def _list_checks(baselines: Sequence[Baseline]) -> Rows:
     return rows
 
 
-def _draw_gauges(drawing: Drawing, baselines: Sequence[Baseline], rows: Rows) -> Spec:
-    known = [gauge for gauge in GAUGES if any(row["gauge"] == gauge.what for row in rows)]
-    width = (WIDTH + 20) // len(known) - 50
-    return place_beside([_draw_gauge(drawing, baselines, rows, gauge, width) for gauge in known])
-
-
 def _draw_gauge(
     drawing: Drawing, baselines: Sequence[Baseline], rows: Rows, gauge: Gauge, width: int
 ) -> Spec:
@@ -274,16 +272,6 @@ def _draw_gauge(
             at = {"x": x, "y": y, "tooltip": tips}
             layers.append(drawing.mark("point", some, at, **look))
     return merge_layers(layers, width=width, height=150, title=begin_sentence(gauge.what))
-
-
-def _make_check_table(rows: Rows) -> PageTable:
-    shows = (
-        Show("point", "point"), Show("block", "block", "count"),
-        Show("minutes", "minutes", "rate"), Show("gauge", "part of the check"),
-        Show("value", "from the median", "signed share"), Show("measured", "measured", "rate"),
-        Show("off", "outside the band", "truth"),
-    )  # fmt: skip
-    return PageTable("baselines", "The machine before each block", shows, pl.DataFrame(rows))
 
 
 PLUGINS = (

@@ -146,17 +146,11 @@ def _write_title(context: Context, lines: list[_PercentileCurve]) -> str:
 def _choose_percentile(here: list[_PercentileCurve]) -> tuple[str, dict[str, float]]:
     """The rarest percentile that all lines reach, and its value by candidate, seconds."""
     for name, share in TITLED.items():
-        values = {line.candidate: _read_at(line, share) for line in here}
-        known = {candidate: value for candidate, value in values.items() if value is not None}
-        if len(known) == len(here):
-            return name, known
+        beyond = {line.candidate: [point.value_s for point in line.points
+                                   if point.share >= share - 1e-9] for line in here}  # fmt: skip
+        if all(beyond.values()):
+            return name, {candidate: values_s[0] for candidate, values_s in beyond.items()}
     return "p50", {line.candidate: line.points[-1].value_s for line in here}
-
-
-def _read_at(line: _PercentileCurve, share: float) -> float | None:
-    """The value of a line at a share; None beyond its end."""
-    reached = [point for point in line.points if point.share >= share - 1e-9]
-    return reached[0].value_s if reached else None
 
 
 def _is_alike(
@@ -205,10 +199,12 @@ def _draw_charts(
     share = "Share of transactions"
     title = f"{share} that took at most as long" if columns < 3 else share
     charts = []
+    ticks = [tick for tick in TICKS if tick <= reach]
+    options = {"values": ticks, "labelExpr": LABELS, "grid": True, "labelOverlap": False}
     for index, point in enumerate(levels):
         first, last = index % columns == 0, index >= len(levels) - columns
         x, y = (
-            _make_share_axis(reach, title if last else None),
+            make_x_axis("reach", title if last else None, (1, reach * 1.05), log=True, **options),
             make_value_axis(AXIS, domain, titled=first),
         )
         here = [line for line in lines if line.point == point]
@@ -216,12 +212,6 @@ def _draw_charts(
         width = WIDTH if columns == 1 else (WIDTH + 20) // columns - 45
         charts.append(merge_layers(layers, width=width, height=230, title=context.level(point)))
     return place_in_grid(charts, columns)
-
-
-def _make_share_axis(reach: float, title: str | None) -> alt.X:
-    ticks = [tick for tick in TICKS if tick <= reach]
-    options = {"values": ticks, "labelExpr": LABELS, "grid": True, "labelOverlap": False}
-    return make_x_axis("reach", title, (1, reach * 1.05), log=True, **options)
 
 
 LABELS = "".join(f"datum.value == {tick} ? '{text}' : " for tick, text in TICKS.items()) + "''"

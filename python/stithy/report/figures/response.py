@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import altair as alt
@@ -196,16 +197,21 @@ def _plot_curve(context: Context) -> list[Drawn]:
     places = [place for place in levels if place.response_s]
     if (because := _explain_absence(context, quantity, places)) is not None:
         return [Absent(CURVE, shows, because)]
-    points = list(_list_curve_windows(context, quantity))
-    noun, drawing = context.evidence.throughput.noun, Drawing()
+    throughput, drawing = context.evidence.throughput, Drawing()
+    points = [
+        make_window_row(context, window, done=done, value=response_s)
+        for window in context.drawn
+        if (done := window.value(throughput.known.column))
+        and (response_s := window.printable(quantity.known.column, quantity.of or ALL))
+    ]
     limit = explain_target(context, (quantity.of or ALL,), (quantity.metric,))
     return [
         drawing.figure(
             context, CURVE, _write_curve_title(context, quantity, levels),
             _draw_curve(context, drawing, quantity, places, points),
             _make_curve_table(context, quantity, places, points),
-            caption=f"{begin_sentence(quantity.noun)} against {noun}. Each large mark is "
-            "a level, with its number of users. A line joins the levels of a candidate in "
+            caption=f"{begin_sentence(quantity.noun)} against {throughput.noun}. Each large mark "
+            "is a level, with its number of users. A line joins the levels of a candidate in "
             "ascending order. Marks further down and to the right are better. If a line bends "
             "back, more users got less work done. Small marks are windows; hollow ones are "
             "invalid. The vertical axis is logarithmic."
@@ -221,23 +227,16 @@ def _explain_absence(
 ) -> str | None:
     if context.is_open:
         return "in an open loop the study sets the throughput"
-    if not places and _has_too_few_values(context, quantity):
-        return f"fewer than {BEYOND_LEAST} values lie beyond the {quantity.label} at every level"
     if not places:
+        evidence = context.evidence
+        cells = product(evidence.candidates, evidence.levels)
+        if any(evidence.level_of(*cell, quantity) is not None for cell in cells):
+            few = f"fewer than {BEYOND_LEAST} values lie beyond the {quantity.label}"
+            return f"{few} at every level"
         return "no valid window has both a response time and a throughput"
     if len(places) == len({place.candidate for place in places}):
         return "no candidate has valid windows at two levels"
     return None
-
-
-def _has_too_few_values(context: Context, quantity: Quantity) -> bool:
-    """Whether there are response times, and nowhere enough of them for this percentile."""
-    evidence = context.evidence
-    return any(
-        evidence.level_of(name, point, quantity) is not None
-        for name in evidence.candidates
-        for point in evidence.levels
-    )
 
 
 def _choose_quantity(context: Context) -> Quantity:
@@ -259,14 +258,6 @@ def _list_outcomes(context: Context, quantity: Quantity) -> Iterator[_LevelOutco
             response_s = evidence.printable_level(name, point, *of)
             if done:
                 yield _LevelOutcome(name, point, done, response_s)
-
-
-def _list_curve_windows(context: Context, quantity: Quantity) -> Iterator[dict[str, Any]]:
-    for window in context.drawn:
-        done = window.value(context.evidence.throughput.known.column)
-        response_s = window.printable(quantity.known.column, quantity.of or ALL)
-        if done and response_s:
-            yield make_window_row(context, window, done=done, value=response_s)
 
 
 def _write_curve_title(context: Context, quantity: Quantity, places: list[_LevelOutcome]) -> str:

@@ -102,22 +102,15 @@ def _list_flagged(context: Context, block: MedianBlock) -> tuple[tuple[Flagged, 
     """
     level = [each for each in context.drawn if each.point == block.point and each.measured]
     common = set.intersection(*({reason.flag for reason in each.reasons} for each in level))
-    others = [
-        (window, flags[0])
-        for window in level
-        if (flags := _list_flags(window, common))
-        and window is not block.windows.get(window.candidate)
-    ]
+    others = []
+    for window in level:
+        flags = (reason.flag for reason in window.reasons)
+        flags = (flag for flag in flags if flag.invalidates or flag not in common)
+        weightiest = min(flags, key=_rank_flag, default=None)
+        if weightiest and window is not block.windows.get(window.candidate):
+            others.append((window, weightiest))
     others.sort(key=lambda each: _rank_flag(each[1]))
     return tuple(others[:FLAGGED_MOST]), max(0, len(others) - FLAGGED_MOST)
-
-
-def _list_flags(window: Window, common: set[Flag]) -> list[Flag]:
-    """The flags of a window that invalidate or that not all have, those that weigh most first."""
-    flags = (reason.flag for reason in window.reasons)
-    return sorted(
-        (flag for flag in flags if flag.invalidates or flag not in common), key=_rank_flag
-    )
 
 
 def _rank_flag(flag: Flag) -> int:
@@ -134,13 +127,18 @@ def _read_seconds(context: Context, shown: _Shown) -> pl.DataFrame:
     mine = seconds.join(here, on="window_id", how="semi")
     done, waiting = pl.col("committed") + pl.col("rolled_back"), pl.col("waiting")
     enough = pl.col("response_p95_s").is_not_null() & (done >= count_values_needed(95))
+    rates = [metrics.OPERATIONS["read"][0], metrics.OPERATIONS["write"][0]]
+    samples = context.read_by_second(metrics.BLOCK, rates, _choose_sampled(context, shown, here))
+    devices = samples.group_by("window_id", "subject", "second").agg(pl.col("value").sum())
+    # The busiest, for stacked devices see the same operations.
+    busiest = devices.group_by("window_id", "second").agg(pl.col("value").max())
     frame = pl.concat(
         [
             _select_strip("done", mine, done * _choose_rate(context)[2]),
             _select_strip("p95", mine.filter(enough), pl.col("response_p95_s")),
             # Where nobody ever waited, at any level, a strip of zeros would tell nothing.
             _select_strip("waiting", mine.filter(waiting.is_not_null() & waited), waiting),
-            _read_device(context, _choose_sampled(context, shown, here)),
+            _select_strip("device", busiest, pl.col("value")),
         ]
     )
     return frame.join(here, on="window_id", how="inner").sort(
@@ -163,15 +161,6 @@ def _choose_sampled(context: Context, shown: _Shown, here: pl.DataFrame) -> Coll
     return set(here["window_id"])
 
 
-def _read_device(context: Context, windows: Collection[str]) -> pl.DataFrame:
-    """Reads and writes a second of the busiest device; stacked devices see the same operations."""
-    rates = [metrics.OPERATIONS["read"][0], metrics.OPERATIONS["write"][0]]
-    samples = context.read_by_second(metrics.BLOCK, rates, windows)
-    devices = samples.group_by("window_id", "subject", "second").agg(pl.col("value").sum())
-    busiest = devices.group_by("window_id", "second").agg(pl.col("value").max())
-    return _select_strip("device", busiest, pl.col("value"))
-
-
 def _draw_level(
     context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame
 ) -> Figure:
@@ -180,6 +169,10 @@ def _draw_level(
     name = f"seconds-{word}"
     drawing = Drawing()
     rate, per, _ = _choose_rate(context)
+    wide = here.pivot(
+        on="quantity", on_columns=QUANTITIES,
+        index=["window_id", "candidate", "block", "second"], values="value",
+    )  # fmt: skip
     return drawing.figure(
         context, name, f"{context.level(point)}: {_describe_swing(context, shown.block, here)}",
         _draw_strips(context, drawing, shown, here, marked),
@@ -193,20 +186,12 @@ def _draw_level(
                 *([Show("waiting", "waiting", "count")] if _explain_waiting(here) else []),
                 Show("device", "device operations per second", "rate"),
             ),
-            _spread_seconds(here).rename({"done": rate.lower()}),
+            wide.sort("candidate", "block", "window_id", "second").rename({"done": rate.lower()}),
         ),
         caption=_write_caption(context, shown, here, marked),
         description="Line charts over the seconds of the windows: transactions per "
         f"{per}, 95th percentile of response time, operations of the busiest device.",
     )  # fmt: skip
-
-
-def _spread_seconds(here: pl.DataFrame) -> pl.DataFrame:
-    wide = here.pivot(
-        on="quantity", on_columns=QUANTITIES,
-        index=["window_id", "candidate", "block", "second"], values="value",
-    )  # fmt: skip
-    return wide.sort("candidate", "block", "window_id", "second")
 
 
 def _describe_swing(context: Context, block: MedianBlock, here: pl.DataFrame) -> str:
@@ -246,11 +231,11 @@ def _write_caption(
     context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame
 ) -> str:
     windows = [window.id for window in shown.windows]
-    said = describe_block(shown.block)
+    said, has_p95 = describe_block(shown.block), (here["quantity"] == "p95").any()
     parts = [
         f"Every second of {said}, with one column per candidate. The ramp-up is shaded.",
         _explain_flagged(shown),
-        _explain_no_p95(here),
+        "" if has_p95 else "There is no chart of p95, because every second has too few values.",
         _explain_waiting(here),
         _count_checkpoints(shown.block),
         annotations.explain_marks(annotations.select_marks(marked, windows, "done")),
@@ -272,12 +257,6 @@ def _explain_flagged(shown: _Shown) -> str:
     is_any_invalid = any(not each.valid for each, _ in shown.flagged)
     dotted = " Dotted lines are invalid windows." if is_any_invalid else ""
     return f"Thin lines are flagged windows: {format_list(each)}.{more}{dotted}"
-
-
-def _explain_no_p95(here: pl.DataFrame) -> str:
-    if not here.filter(pl.col("quantity") == "p95").is_empty():
-        return ""
-    return "There is no chart of p95, because every second has too few values."
 
 
 def _explain_waiting(here: pl.DataFrame) -> str:
@@ -326,11 +305,15 @@ def _draw_strips(
     present = [quantity for quantity in QUANTITIES if quantity in set(drawn["quantity"])]
     columns = min(len(names), 3)
     last_second = int(max(drawn["second"].to_list(), default=0))
+    limits: dict[str, tuple[LimitLine, ...]] = dict.fromkeys(present, ())
     # The study's limit stands in the strip of response times, where it is of what that shows.
-    limits = {
-        each: make_target_line(context, ALL, "p95") if each == "p95" else () for each in present
-    }
-    domains = {quantity: _find_domain(drawn, quantity, limits[quantity]) for quantity in present}
+    limits["p95"] = make_target_line(context, ALL, "p95")
+    domains = {}
+    for quantity in present:
+        value = pl.col("value") * (MS_PER_S if quantity == "p95" else 1.0)
+        rows = drawn.filter(quantity=quantity).select(value).to_dicts()
+        rows += [{"value": limit.value} for limit in limits[quantity]]
+        domains[quantity] = find_domain(rows, log=quantity == "p95")
     widest = max(len(f"{high:,.0f}") for _, high in domains.values())
     extent = round(widest * LETTER)
     titles = {"done": _choose_rate(context)[0], **TITLES}
@@ -352,14 +335,6 @@ def _draw_strips(
         ]  # fmt: skip
         stacks.append(place_stacked(charts, spacing=18))
     return place_in_grid(stacks, columns)
-
-
-def _find_domain(drawn: pl.DataFrame, quantity: str, limits: tuple[LimitLine, ...]) -> Domain:
-    value = pl.col("value") * (MS_PER_S if quantity == "p95" else 1.0)
-    rows = drawn.filter(quantity=quantity).select(value).to_dicts()
-    return find_domain(
-        [*rows, *({"value": limit.value} for limit in limits)], log=quantity == "p95"
-    )
 
 
 def _list_lines(drawn: pl.DataFrame, quantity: str, windows: list[Window], shown: _Shown) -> Rows:
@@ -395,18 +370,14 @@ def _draw_strip(context: Context, drawing: Drawing, strip: _WindowStrip) -> Spec
         ),
         axis=alt.Axis(format=NUMBERS, labelOverlap="greedy", minExtent=strip.extent, **ticks),
     )  # fmt: skip
-    ramp_up = _draw_ramp_up(context, drawing, x)
+    until = context.load.ramp_up_s if context.load else 0.0
+    ends, look = {"x": x, "x2": alt.X2("until:Q")}, {"color": palette.GRID[0], "opacity": 0.6}
+    ramp_up = drawing.mark("rect", [{"second": 0.0, "until": until}], ends, **look)
     lines = _draw_lines(context, drawing, strip, x, y)
     limits = draw_limits(drawing, y, strip.limits)
     layers = [ramp_up, *annotations.draw_marks(drawing, strip.marks, x), *limits, *lines]
     title = strip.candidate if strip.top else ""
     return merge_layers(layers, width=strip.width, height=84, title=title)
-
-
-def _draw_ramp_up(context: Context, drawing: Drawing, x: alt.X) -> Spec:
-    until = context.load.ramp_up_s if context.load else 0.0
-    ends, look = {"x": x, "x2": alt.X2("until:Q")}, {"color": palette.GRID[0], "opacity": 0.6}
-    return drawing.mark("rect", [{"second": 0.0, "until": until}], ends, **look)
 
 
 def _draw_lines(

@@ -190,17 +190,15 @@ def _list_parts(candidate: CandidateFacts) -> Iterator[Part]:
     for role, drive in by_role.items():
         roles = shared if role == "data" else (role,)
         volume = Box(", ".join(roles), _describe_filesystem(drive.filesystem, drive.mount_options))
-        yield Part(volume, _describe_drive(drive, arrays.get(role)), emulated=True)
+        array = arrays.get(role)
+        where = "in memory" if drive.backing == "memory" else f"in a file at {drive.backing}"
+        size = f"{format_size(drive.size_bytes)}{'' if array is None else ' each'}, {where}"
+        storage = Box(f"EMULATED {name_drive(drive)}", (size, array or drive.title))
+        yield Part(volume, storage, emulated=True)
 
 
 def _describe_filesystem(kind: str | None, options: str | None) -> tuple[str, ...]:
     return (kind or "file system not known", options or DASH)
-
-
-def _describe_drive(drive: DriveFacts, array: str | None) -> Box:
-    where = "in memory" if drive.backing == "memory" else f"in a file at {drive.backing}"
-    size = f"{format_size(drive.size_bytes)}{'' if array is None else ' each'}, {where}"
-    return Box(f"EMULATED {name_drive(drive)}", (size, array or drive.title))
 
 
 def _describe_storage(candidate: CandidateFacts) -> Box:
@@ -257,6 +255,12 @@ def _plot(context: Context) -> list[Drawn]:
         return [Absent(NAME, SHOWS, "the servers were there, and what is under them was not seen")]
     whole = set_up(context.manifest, is_embedded=context.engine.is_embedded)
     drawing = Drawing()
+    hammer = ", ".join(whole.hammer.lines)
+    lanes = "; ".join(
+        f"{lane.candidate}: {', '.join(lane.server.lines)}, with "
+        + format_list([f"{part.volume.heading} on {part.storage.heading}" for part in lane.parts])
+        for lane in whole.lanes
+    )
     return [
         drawing.figure(
             context, NAME, _write_title(whole), _draw_chart(context, drawing, whole),
@@ -265,7 +269,7 @@ def _plot(context: Context) -> list[Drawn]:
             "its volumes with the parts of the database on them, and the storage below. Databases "
             "run one at a time, each only during the windows of its candidate. Long names are "
             "shortened here, but not in the data.",
-            description=_describe_set_up(whole),
+            description=f"{whole.machine}. The hammer ({hammer}) drives {lanes}.",
         )
     ]  # fmt: skip
 
@@ -278,16 +282,6 @@ def _write_title(whole: SetUp) -> str:
         databases = format_plural(len(names), "database")
         return f"{databases}, one at a time, each on its candidate's storage"
     return f"One database at a time on this machine, on the storage of {format_list(names)}"
-
-
-def _describe_set_up(whole: SetUp) -> str:
-    hammer = ", ".join(whole.hammer.lines)
-    lanes = "; ".join(
-        f"{lane.candidate}: {', '.join(lane.server.lines)}, with "
-        + format_list([f"{part.volume.heading} on {part.storage.heading}" for part in lane.parts])
-        for lane in whole.lanes
-    )
-    return f"{whole.machine}. The hammer ({hammer}) drives {lanes}."
 
 
 class _Canvas:
@@ -306,13 +300,8 @@ class _Canvas:
         room = right - left - 2 * PADDING
         lines = _fit_lines(box.lines, _count_letters(room), round(height / LEADING) - 1)
         first = top + (height - LEADING * len(lines)) / 2
-        self.headings.append(
-            {
-                "x": left + PADDING,
-                "y": first,
-                "text": truncate_name(box.heading, _count_letters(room, 1.05)),
-            }
-        )
+        heading = truncate_name(box.heading, _count_letters(room, 1.05))
+        self.headings.append({"x": left + PADDING, "y": first, "text": heading})
         for number, line in enumerate(lines, start=1):
             place = {"x": left + PADDING, "y": first + LEADING * number}
             self.texts.append({**place, "text": line})
@@ -353,18 +342,10 @@ def _draw_chart(context: Context, drawing: Drawing, whole: SetUp) -> Spec:
     _draw_hammer(canvas, whole.hammer, middles)
     height = top + 4
     frame = [{"x": 1.0, "x2": END + 12.0, "y": 1.0, "y2": height - 1}]
-    machine = [
-        {
-            "x": HAMMER,
-            "y": TOP / 2,
-            "text": truncate_name(whole.machine, _count_letters(END - HAMMER)),
-        }
-    ]
-    return merge_layers(
-        _draw_marks(context, drawing, canvas, frame, machine, height),
-        width=END + 14,
-        height=round(height),
-    )
+    text = truncate_name(whole.machine, _count_letters(END - HAMMER))
+    machine = [{"x": HAMMER, "y": TOP / 2, "text": text}]
+    marks = _draw_marks(context, drawing, canvas, frame, machine, height)
+    return merge_layers(marks, width=END + 14, height=round(height))
 
 
 def _measure_lane(lane: Lane) -> float:
@@ -380,20 +361,15 @@ def _draw_lane(canvas: _Canvas, lane: Lane, top: float) -> float:
     canvas.mark(SERVER, at, at + ROW, lane.candidate)
     trunk = VOLUME - GAP / 2
     canvas.line(VOLUME - GAP, trunk, middle, middle)
-    centres = [
-        _draw_part(canvas, part, top + i * (ROW + BETWEEN)) for i, part in enumerate(lane.parts)
-    ]
+    centres: list[float] = []
+    for part in lane.parts:
+        centre = top + len(centres) * (ROW + BETWEEN) + ROW / 2
+        canvas.box(VOLUME, STORAGE - GAP, centre - ROW / 2, part.volume)
+        canvas.box(STORAGE, END, centre - ROW / 2, part.storage)
+        canvas.line(trunk, VOLUME, centre, centre)
+        canvas.line(STORAGE - GAP, STORAGE, centre, centre)
+        centres.append(centre)
     canvas.line(trunk, trunk, centres[0], centres[-1])
-    return middle
-
-
-def _draw_part(canvas: _Canvas, part: Part, top: float) -> float:
-    """A volume and its storage; returns their middle."""
-    middle = top + ROW / 2
-    canvas.box(VOLUME, STORAGE - GAP, top, part.volume)
-    canvas.box(STORAGE, END, top, part.storage)
-    canvas.line(VOLUME - GAP / 2, VOLUME, middle, middle)
-    canvas.line(STORAGE - GAP, STORAGE, middle, middle)
     return middle
 
 
@@ -412,7 +388,12 @@ def _draw_hammer(canvas: _Canvas, hammer: Box, middles: list[float]) -> None:
 def _draw_marks(
     context: Context, drawing: Drawing, canvas: _Canvas, frame: Rows, machine: Rows, height: float
 ) -> list[Spec]:
-    places = _make_scales(height)
+    across = alt.Scale(domain=[0, END + 14], nice=False, zero=False)
+    down = alt.Scale(domain=[height, 0], nice=False, zero=False)
+    places = {
+        "x": alt.X("x:Q", axis=None, scale=across), "x2": alt.X2("x2:Q"),
+        "y": alt.Y("y:Q", axis=None, scale=down), "y2": alt.Y2("y2:Q"),
+    }  # fmt: skip
 
     def texts(rows: Rows, **look: Any) -> Spec:
         at = {"x": places["x"], "y": places["y"], "text": alt.Text("text:N")}
@@ -430,16 +411,6 @@ def _draw_marks(
         texts(canvas.headings, fontSize=HEADING, fontWeight=600, color=palette.INK[0]),
         texts(canvas.texts, fontSize=LINE, color=palette.MUTED[0]),
     ]
-
-
-def _make_scales(height: float) -> dict[str, Any]:
-    """Pixels as they are: scales that change nothing."""
-    across = alt.Scale(domain=[0, END + 14], nice=False, zero=False)
-    down = alt.Scale(domain=[height, 0], nice=False, zero=False)
-    return {
-        "x": alt.X("x:Q", axis=None, scale=across), "x2": alt.X2("x2:Q"),
-        "y": alt.Y("y:Q", axis=None, scale=down), "y2": alt.Y2("y2:Q"),
-    }  # fmt: skip
 
 
 def _make_table(whole: SetUp) -> PageTable:

@@ -26,12 +26,7 @@ from stithy.report.drawing.chart import (
     make_y_axis,
     place_apart,
 )
-from stithy.report.drawing.compose import (
-    Drawing,
-    Rows,
-    Spec,
-    merge_layers,
-)
+from stithy.report.drawing.compose import Drawing, Rows, Spec, merge_layers
 from stithy.report.drawing.plots import ByLevel, Series
 from stithy.report.drawing.points import read_window_rows
 from stithy.report.drawing.titles import CLOSE_FACTOR, compare_title
@@ -123,7 +118,13 @@ def _write_ratio_title(context: Context, metric: Quantity, rows: Rows, first: st
     if len(names) > 1 or len(rows) < 2:
         return f"{begin_sentence(metric.noun)} relative to {first}"
     of = "" if metric == context.evidence.throughput else f" in {metric.noun}"
-    claimed = _list_claimed(context, metric)
+    found = list_comparisons(context.evidence, answer_question(context.evidence))
+    at = context.positions
+    claimed = {
+        at[each.point]
+        for each in found
+        if each.metric == metric and each.verdict.call in DIFFERENT and each.point in at
+    }
     told_apart = [row for row in rows if _may_claim(row, claimed)]
     name = rows[0]["candidate"]
     if not told_apart:
@@ -138,16 +139,6 @@ def _write_ratio_title(context: Context, metric: Quantity, rows: Rows, first: st
         for row in ends
     ]
     return f"{name} against {first}{of}: {', '.join(parts)}"
-
-
-def _list_claimed(context: Context, metric: Quantity) -> set[float]:
-    found = list_comparisons(context.evidence, answer_question(context.evidence))
-    at = context.positions
-    return {
-        at[each.point]
-        for each in found
-        if each.metric == metric and each.verdict.call in DIFFERENT and each.point in at
-    }
 
 
 def _may_claim(row: dict[str, Any], claimed: set[float]) -> bool:
@@ -209,7 +200,6 @@ def _draw_ratios(context: Context, metric: Quantity, drawing: Drawing, rows: Row
 _FILLED: dict[str, Any] = {"filled": True}
 _HOLLOW: dict[str, Any] = {"filled": False, "fill": palette.PAPER[0], "strokeWidth": 1.8}
 """Without an interval a mark is hollow, as in the figure of all comparisons."""
-
 
 PLUGINS = (
     FigureKind(NAME, 10, "throughput", _plot_throughput, ("load",)),

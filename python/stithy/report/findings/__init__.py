@@ -12,11 +12,6 @@ from stithy.analysis.evidence import Evidence
 from stithy.registry import Family, Plugin, plugins
 
 
-def _find_none(of: Evidence | Analysis) -> Iterator[Any]:
-    del of
-    yield from ()
-
-
 @dataclass(frozen=True)
 class FindingKind(Plugin):
     """A kind of findings: values whose `kind` is its name.
@@ -30,8 +25,8 @@ class FindingKind(Plugin):
 
     name: str
     describe: Callable[[Any, str], str]
-    find: Callable[[Evidence], Iterable[Any]] = _find_none
-    lead: Callable[[Analysis], Iterable[Any]] = _find_none
+    find: Callable[[Evidence], Iterable[Any]] = lambda of: ()
+    lead: Callable[[Analysis], Iterable[Any]] = lambda of: ()
 
 
 def find_others(evidence: Evidence) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from stithy.analysis.evidence import Evidence
@@ -35,29 +34,17 @@ def find_growth(evidence: Evidence) -> Growth | None:
     levels = [point for point in evidence.levels if point in evidence.listed]
     if len(levels) < 2:
         return None
-    low, high = levels[0], levels[-1]
-    factors = tuple(
-        (name, _divide_levels(evidence, name, low, high)) for name in evidence.candidates
-    )
+    low, high, factors = levels[0], levels[-1], []
+    for name in evidence.candidates:
+        start, end = (evidence.level_of(name, at, evidence.throughput) for at in (low, high))
+        factors.append((name, None if not start or end is None else end / start))
     if all(factor is None for _, factor in factors):
         return None
-    return Growth(low, high, factors, evidence.throughput.noun)
-
-
-def _divide_levels(evidence: Evidence, name: str, low: Point, high: Point) -> float | None:
-    start = evidence.level_of(name, low, evidence.throughput)
-    end = evidence.level_of(name, high, evidence.throughput)
-    return None if not start or end is None else end / start
+    return Growth(low, high, tuple(factors), evidence.throughput.noun)
 
 
 GROWTHS_DETAILED = 4
 """Own: of more candidates a sentence tells the least and the most; the table has all."""
-
-
-def _format_span(lowest: Point, highest: Point, unit: str) -> str:
-    if lowest.others == highest.others:
-        return f"{lowest.level:,} to {highest.in_words(unit)}"
-    return f"{lowest.in_words(unit)} to {highest.in_words(unit)}"
 
 
 def _describe_factor(name: str, factor: float) -> Statement:
@@ -99,16 +86,6 @@ def _find_impact(evidence: Evidence, quantity: Quantity) -> Impact | None:
     return Impact(quantity, point, of) if of else None
 
 
-def _describe_of(
-    metric: Quantity, name: str, number: float, low: float | None, high: float | None
-) -> Statement:
-    shown = partial(format_quantity, metric)
-    ends = {"value": number, "low": low, "high": high}
-    known = {key: Styled(end, shown(end)) for key, end in ends.items() if end is not None}
-    interval = " ({low} to {high})" if len(known) == len(ends) else ""
-    return Statement(f"{{value}}{interval} on {{candidate}}", candidate=name, **known)
-
-
 def _describe_growth(finding: Growth, unit: str) -> str:
     known = [(name, factor) for name, factor in finding.factors if factor is not None]
     if len(known) > GROWTHS_DETAILED:
@@ -120,9 +97,11 @@ def _describe_growth(finding: Growth, unit: str) -> str:
         shown = join_list([_describe_factor(*each) for each in known])
     missing = [name for name, factor in finding.factors if factor is None]
     unknown = "; the growth of {missing} is not known, as valid windows are missing"
+    low, high = finding.lowest, finding.highest
+    least = f"{low.level:,}" if low.others == high.others else low.in_words(unit)
     return Statement(
         "From {span}, the {noun} of {shown}" + (unknown if missing else "") + ".",
-        span=_format_span(finding.lowest, finding.highest, unit), noun=finding.noun, shown=shown,
+        span=f"{least} to {high.in_words(unit)}", noun=finding.noun, shown=shown,
         missing=format_list(missing),
     )  # fmt: skip
 
@@ -138,11 +117,15 @@ def _find_every_impact(evidence: Evidence) -> Iterator[Impact]:
 
 
 def _describe_impact(finding: Impact, unit: str) -> str:
-    return Statement(
-        "{at:sentence}, the {noun} was {values}.", at=finding.point.at(unit),
-        noun=finding.metric.noun, values=join_list([_describe_of(finding.metric, *of)
-                                                    for of in finding.of]),
-    )  # fmt: skip
+    values = []
+    for name, *numbers in finding.of:
+        ends = dict(zip(("value", "low", "high"), numbers, strict=True))
+        known = {key: Styled(end, format_quantity(finding.metric, end))
+                 for key, end in ends.items() if end is not None}  # fmt: skip
+        interval = " ({low} to {high})" if len(known) == len(ends) else ""
+        values.append(Statement(f"{{value}}{interval} on {{candidate}}", candidate=name, **known))
+    return Statement("{at:sentence}, the {noun} was {values}.", at=finding.point.at(unit),
+                     noun=finding.metric.noun, values=join_list(values))  # fmt: skip
 
 
 PLUGINS = (

@@ -175,7 +175,8 @@ def _describe_closing(finding: CapacityFinding) -> str:
     if finding.most is not None:
         best = f"{{candidate}} serves {more} ({{how}}; not a verdict)"
         return Statement(best, candidate=finding.most, how=how)
-    if all(_is_serving_none(finding, each) for each in finding.of):
+    least = finding.search.users_least
+    if all(of.low is None and of.high and of.high.level == least for of in finding.of):
         return Statement("so no level distinguishes them ({how})", how=how)
     names = format_list([each.candidate for each in finding.of])
     known = all(each.low or each.high for each in finding.of)
@@ -186,11 +187,6 @@ def _describe_closing(finding: CapacityFinding) -> str:
         f"it is not known which of {{names}} serves {more}, because {because} ({{how}})",
         names=names, how=how,
     )  # fmt: skip
-
-
-def _is_serving_none(finding: CapacityFinding, of: Capacity) -> bool:
-    least = finding.search.users_least
-    return of.low is None and of.high is not None and of.high.level == least
 
 
 def _describe_windows(finding: CapacityFinding) -> str:

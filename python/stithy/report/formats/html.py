@@ -41,23 +41,14 @@ def render(page: Page, drawings: dict[str, str]) -> str:
     library = draw.load_library()
     numbers = {figure.name: number for number, figure in enumerate(page.figures, start=1)}
     return load_template("page.html").render(
-        page=page,
-        context=page.context,
-        manifest=page.context.manifest,
-        sections=page.sections,
-        appendix=APPENDIX,
-        rows_max=ROWS_MAX,
-        in_files=name_files,
-        numbers=numbers,
+        page=page, context=page.context, manifest=page.context.manifest, sections=page.sections,
+        appendix=APPENDIX, rows_max=ROWS_MAX, in_files=name_files, numbers=numbers,
         figure_files=FIGURE_FILES,
         drawings={name: Markup(svg) for name, svg in drawings.items()},
         specs={figure.name: _write_json(figure.spec) for figure in page.figures},
-        config=_write_json(draw.apply_theme({})["config"]),
-        styles=make_styles("page.css"),
-        script=Markup(script),
-        library=Markup(library),
-        policy=_make_policy(library, script),
-    )
+        config=_write_json(draw.apply_theme({})["config"]), styles=make_styles("page.css"),
+        script=Markup(script), library=Markup(library), policy=_make_policy(library, script),
+    )  # fmt: skip
 
 
 def _write_json(value: Any) -> Markup:

@@ -92,20 +92,15 @@ def _list_rows(context: Context) -> Iterator[dict[str, Any]]:
                 Statement(f"{RULES[each.rule].words}: {{because}}", because=each.because)
                 for each in limited.silent
             ]
+            # Where nothing limited by itself, the two bounds that came nearest are said.
+            nearest = [each.says for each in limited.judged if each.holds is False][:2]
             yield {
-                "window_id": window.id, "by": known[limited.kind].words, "says": _describe(limited),
+                "window_id": window.id, "by": known[limited.kind].words,
+                "says": limited.by.says if limited.by else join_parts(nearest, "; ") or None,
                 "also": join_parts([each.says for each in limited.also], "; ") or None,
                 "silent": join_parts(silent, "; ") or None, "storage_share": limited.storage_share,
                 "storage_low": low, "storage_high": high,
             }  # fmt: skip
-
-
-def _describe(limited: Limited) -> str | None:
-    """What limited; where nothing did by itself, the two bounds that came nearest."""
-    if limited.by is not None:
-        return limited.by.says
-    nearest = [each.says for each in limited.judged if each.holds is False][:2]
-    return join_parts(nearest, "; ") or None
 
 
 def list_limited_levels(context: Context) -> PageTable:
@@ -296,6 +291,10 @@ def _draw_strip(
     there = {part["limit"] for part in parts}
     shown = [each for key, each in known.items() if key in there]
     ink, above, text = palette.INK[0], {"fontSize": 12, "baseline": "bottom"}, alt.Text("text:N")
+    heads = [
+        {"from": index + (1 - GAP_SHARE) / 2, "text": format_value(point.values[context.axis.name])}
+        for index, point in enumerate(levels)
+    ]
     charts = [
         _draw_parts(context, drawing, data, x, y, shown),
         drawing.mark(
@@ -303,7 +302,7 @@ def _draw_strip(
             color=ink, fontSize=12, fontWeight=600,
         ),
         drawing.mark(
-            "text", _list_heads(context), {"x": alt.X("from:Q"), "y": place_y(-6), "text": text},
+            "text", heads, {"x": alt.X("from:Q"), "y": place_y(-6), "text": text},
             color=palette.MUTED[0], **above,
         ),
         drawing.mark(
@@ -316,12 +315,6 @@ def _draw_strip(
 
 
 _DRAWN = ("candidate", "from", "to", "middle", "label", "letter", "windows")
-
-
-def _list_heads(context: Context) -> Rows:
-    middle = (1 - GAP_SHARE) / 2
-    values = [format_value(point.values[context.axis.name]) for point in context.evidence.levels]
-    return [{"from": index + middle, "text": text} for index, text in enumerate(values)]
 
 
 def _draw_parts(
@@ -347,20 +340,6 @@ _SAMPLED = ("storage", "device-latency", "log", "locks", "driver")
 """What may be a share of samples; of few it has an interval beside it."""
 
 
-def _count_samples(limited: Limited) -> int | None:
-    """Of how many samples shares of the users' time are; None where none is of samples."""
-    known = [each.samples for each in limited.judged if each.samples is not None]
-    return max([*known, limited.storage_samples or 0], default=0) or None
-
-
-def _list_bound_shows(name: str, frame: pl.DataFrame) -> Iterator[Show]:
-    """A rule's share, and the ends of its interval where it has one anywhere."""
-    yield Show(name, RULES[name].heading.lower(), "share")
-    if name in _SAMPLED and frame[f"{name}_low"].count():
-        yield Show(f"{name}_low", "from", "share")
-        yield Show(f"{name}_high", "to (95 %)", "share")
-
-
 def _list_bounds(limited: Limited) -> Iterator[tuple[str, float]]:
     """The ends of the intervals of shares that few samples are behind."""
     shares = [("storage", limited.storage_share, limited.storage_samples)]
@@ -375,12 +354,13 @@ def _make_bounds_table(context: Context) -> PageTable:
     rows = []
     for window in context.evidence.windows:
         if (limited := context.limited.get(window.id)) is not None:
+            known = [each.samples for each in limited.judged if each.samples is not None]
             rows.append({
                 "window_id": window.id, "candidate": window.candidate,
                 "point": str(window.point),
                 "block": window.block, "valid": window.valid, "limit": limited.kind,
                 "storage_share": limited.storage_share,
-                "samples": _count_samples(limited),
+                "samples": max([*known, limited.storage_samples or 0]) or None,
                 **{each.rule: each.share for each in limited.judged},
                 **dict(_list_bounds(limited)),
             })  # fmt: skip
@@ -391,12 +371,13 @@ def _make_bounds_table(context: Context) -> PageTable:
         **{f"{name}_{end}": pl.Float64 for name in _SAMPLED for end in ("low", "high")},
     }  # fmt: skip
     frame = pl.DataFrame(rows, schema=types)
-    reported = [name for name in RULES if frame[name].count()]
-    shows = (
-        Show("window_id", "window", "id"), Show("limit", "limited by"),
-        *(show for name in reported for show in _list_bound_shows(name, frame)),
-    )  # fmt: skip
-    return PageTable("limits", "Share of each bound that each window reached", shows, frame)
+    shows = [Show("window_id", "window", "id"), Show("limit", "limited by")]
+    for name in (name for name in RULES if frame[name].count()):
+        shows.append(Show(name, RULES[name].heading.lower(), "share"))
+        if name in _SAMPLED and frame[f"{name}_low"].count():
+            shows.append(Show(f"{name}_low", "from", "share"))
+            shows.append(Show(f"{name}_high", "to (95 %)", "share"))
+    return PageTable("limits", "Share of each bound that each window reached", tuple(shows), frame)
 
 
 TABLES = (list_limited_windows, list_limited_levels, make_stalls_table)

@@ -1,7 +1,7 @@
 """How sure the answer is: the verdicts, the order of the candidates, reasons against windows."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -11,10 +11,9 @@ from stithy.analysis.analyze import Analysis
 from stithy.analysis.comparisons import ComparedPair, count_pairs, list_comparisons
 from stithy.analysis.decision import DecisionStatus
 from stithy.analysis.effect import EACH_ORDER_LEAST, Position, estimate_position_effect
-from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import answer_question
 from stithy.analysis.statistics import CAUTION, INTERIM_BLOCKS
-from stithy.analysis.verdict import Call, Certainty, Next, cross_check
+from stithy.analysis.verdict import Call, Next, cross_check
 from stithy.metrics import Quantity, parse_quantity
 from stithy.report import tables, validity
 from stithy.report.blocks import (
@@ -109,8 +108,14 @@ def _set_statistics(page: Page) -> Iterator[Block]:
             "is valid for a single analysis.", **rule,
         ),
     )  # fmt: skip
+    pairs, choice = count_pairs(page.context.evidence), ""
+    if pairs > 1:
+        choice = (
+            f": that of the two candidates farthest apart. They were chosen from {pairs} pairs "
+            "after the measurement, so the test is adjusted for the number of pairs (Bonferroni)"
+        )
     yield from set_paragraph(
-        f"One comparison answers the question{_explain_choice(page.context.evidence)}.",
+        f"One comparison answers the question{choice}.",
         "All other comparisons are exploratory. They are adjusted for the number of levels of a "
         "pair and metric (Holm), but not for the number of pairs and metrics. A difference that "
         "the adjusted test does not support is not claimed: the verdict is undecided, or "
@@ -119,16 +124,6 @@ def _set_statistics(page: Page) -> Iterator[Block]:
     yield from set_grid(page.tables["orders"])
     if not page.tables["certainty"].frame.is_empty():
         yield from _set_cross_checks(page, rule["caution"])
-
-
-def _explain_choice(evidence: Evidence) -> str:
-    pairs = count_pairs(evidence)
-    if pairs < 2:
-        return ""
-    return (
-        f": that of the two candidates farthest apart. They were chosen from {pairs} pairs after "
-        "the measurement, so the test is adjusted for the number of pairs (Bonferroni)"
-    )
 
 
 def _set_cross_checks(page: Page, caution: str) -> Iterator[Block]:
@@ -148,7 +143,6 @@ def _set_cross_checks(page: Page, caution: str) -> Iterator[Block]:
 
 ONE_SIDED = {Call.BETTER, Call.WORSE, Call.HIGHER, Call.LOWER}
 """The calls that are said of one candidate."""
-
 
 PLAIN = ("plain_low", "plain_high")
 """The ends of the plain interval, for who wants it; the one that decides is wider."""
@@ -171,23 +165,22 @@ def _list_compared(context: Context) -> tuple[ComparedPair, ...]:
 def write_verdict_rule(context: Context) -> dict[str, Any]:
     """The values of the rule as the page says them."""
     asked = context.evidence.primary
-    least = asked.metric.known.negligible
+    least, most = asked.metric.known.negligible, asked.blocks_most
+    # Those that the study may come to, and its limit; of a study without a question all.
+    interims = [
+        *(blocks for blocks in INTERIM_BLOCKS if blocks < most),
+        max(most, INTERIM_BLOCKS[0]),
+    ]
     return {
         "effect": "ratio" if least is None else "difference",
         "of": "log ratio" if least is None else "difference",
         "none": "1" if least is None else "0",
         "margin": _format_margin(asked.metric, asked.margin_share),
         "interim_blocks": join_list(
-            [Statement("{interim}", interim=blocks) for blocks in _list_interim_blocks(context)]
+            [Statement("{interim}", interim=blocks) for blocks in interims]
         ),
         "caution": f"{CAUTION:g}",
     }
-
-
-def _list_interim_blocks(context: Context) -> tuple[int, ...]:
-    """Those that the study may come to, and its limit; of a study without a question all."""
-    most = context.evidence.primary.blocks_most
-    return (*(blocks for blocks in INTERIM_BLOCKS if blocks < most), max(most, INTERIM_BLOCKS[0]))
 
 
 def _make_verdicts(context: Context, found: tuple[ComparedPair, ...]) -> PageTable:
@@ -223,10 +216,14 @@ def _list_checks(context: Context, found: tuple[ComparedPair, ...]) -> PageTable
                 each.effect.apart, seed, each.verdict.margin_share, decided=each.verdict.decided,
                 negligible=each.verdict.negligible,
             )  # fmt: skip
+            of = Bounded(each.effect.value, checks.low, checks.high, each.effect.is_difference)
+            bootstrap = tables.make_effect_cells(each.metric, of)
+            del bootstrap["value"]
             rows.append({
                 **_name_pair(context, each), "lag_1": checks.lag_1, "widened": checks.widened,
                 "sign_flip_share": checks.sign_flip_share, "chance_share": each.chance_share,
-                **_list_bootstrap(each, checks), "blocks_needed": checks.blocks_needed,
+                "bootstrap_low": bootstrap.pop("low"), "bootstrap_high": bootstrap.pop("high"),
+                **bootstrap, "blocks_needed": checks.blocks_needed,
             })  # fmt: skip
     shows = (
         *_list_shows(context), Show("lag_1", "Lag-1 correlation", "correlation"),
@@ -239,13 +236,6 @@ def _list_checks(context: Context, found: tuple[ComparedPair, ...]) -> PageTable
         Show("blocks_needed", "Blocks to decide", "count"),
     )  # fmt: skip
     return make_effect_table("certainty", "Cross-checks of the verdicts", shows, rows, **_NAMED)
-
-
-def _list_bootstrap(each: ComparedPair, checks: Certainty) -> dict[str, Any]:
-    of = Bounded(each.effect.value, checks.low, checks.high, each.effect.is_difference)
-    names = {"low": "bootstrap_low", "high": "bootstrap_high", "value": None}
-    found = tables.make_effect_cells(each.metric, of)
-    return {known: found[name] for name in found if (known := names.get(name, name))}
 
 
 _NAMED: dict[str, Any] = dict.fromkeys(("a", "b"), pl.String)
@@ -368,7 +358,13 @@ def state_sentence(context: Context, stands: DecisionStatus) -> str:
     if stands.compared is None:
         return f"No block answers the question yet{_explain_undecided(context)}."
     said = describe_all(context.answers[:1], context.level_unit)[0]
-    return f"{said} {ahead}" if (ahead := _estimate_ahead(context, stands)) else said
+    if stands.progress.step is not Next.ANOTHER_BLOCK or stands.blocks < 2:
+        return said
+    ahead = f"{stands.blocks_needed} may decide it"
+    if stands.blocks_needed is None:
+        most = format_plural(context.evidence.primary.blocks_most, "block")
+        ahead = f"{most} will not decide it"
+    return f"{said} If blocks continue to vary like this, {ahead}."
 
 
 def _explain_undecided(context: Context) -> str:
@@ -378,31 +374,17 @@ def _explain_undecided(context: Context) -> str:
     invalid = [window for window in there if window.failures]
     flags = Counter(flag.value for each in invalid for flag in {*each.failures})
     if not flags:
-        return _explain_missing(context, there)
+        evidence = context.evidence
+        values = [
+            evidence.value_of(window, evidence.primary.metric) for window in there if window.valid
+        ]
+        because = next(filter(None, (value.missing_because for value in values)), None)
+        return f": {because}" if because else ""
     flag, count = flags.most_common(1)[0]
     return Statement(
         ': {invalid} of {there:+window} there {invalid:is|are} invalid, {count} of them with '
         '"{flag}"', invalid=len(invalid), there=len(there), count=count, flag=flag,
     )  # fmt: skip
-
-
-def _explain_missing(context: Context, windows: Sequence[Window]) -> str:
-    """Why valid windows have no value of what is asked; nothing where they have."""
-    evidence = context.evidence
-    values = [
-        evidence.value_of(window, evidence.primary.metric) for window in windows if window.valid
-    ]
-    missing = (value.missing_because for value in values if value.missing_because is not None)
-    return f": {because}" if (because := next(missing, None)) else ""
-
-
-def _estimate_ahead(context: Context, stands: DecisionStatus) -> str:
-    if stands.progress.step is not Next.ANOTHER_BLOCK or stands.blocks < 2:
-        return ""
-    if stands.blocks_needed is None:
-        most = format_plural(context.evidence.primary.blocks_most, "block")
-        return f"If blocks continue to vary like this, {most} will not decide it."
-    return f"If blocks continue to vary like this, {stands.blocks_needed} may decide it."
 
 
 def describe_question(context: Context) -> str | None:

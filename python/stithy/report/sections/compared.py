@@ -65,17 +65,20 @@ def _list_server_facts(context: Context, manifest: Manifest) -> Iterator[tuple[s
         tool for of in manifest.by_engine.values() for tool in of.database.backups.values()
     ]:
         yield "backups", format_list(list(dict.fromkeys(tools)))
-    given = loads.join_engines(manifest, lambda of: _write_settings(of.database.settings))
+    given = loads.join_engines(
+        manifest,
+        lambda of: ", ".join(f"{name} = {value}" for name, value in of.database.settings.items()),
+    )
     yield "database settings in the study", given or "none"
-    if own := _own_settings(manifest):
-        yield "database settings of candidates", own
+    if own := [
+        f"{candidate.name}: {text}"
+        for candidate in manifest.candidates
+        if (text := loads.format_settings(manifest, candidate))
+    ]:
+        yield "database settings of candidates", "; ".join(own)
     yield "database memory", _join_memory(context)
     if not database.by_url:
         yield "database CPUs", context.cpus_note or "any of the machine"
-
-
-def _write_settings(settings: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in settings.items())
 
 
 def _join_memory(context: Context) -> str:
@@ -101,14 +104,6 @@ def _describe_memory(row: Mapping[str, object]) -> str:
     if note:
         return f"memory limit {size} with {row['candidate']}, its files in memory included"
     return f"memory limit {size}, page cache included"
-
-
-def _own_settings(manifest: Manifest) -> str:
-    given = [
-        (candidate.name, loads.format_settings(manifest, candidate))
-        for candidate in manifest.candidates
-    ]
-    return "; ".join(f"{name}: {text}" for name, text in given if text)
 
 
 def _format_size_of(context: Context, workload: WorkloadFacts) -> str:
@@ -182,34 +177,27 @@ def _count_windows(context: Context, manifest: Manifest) -> str:
 Pair = tuple[str, str]
 
 
-def make_facts_tables(manifest: Manifest) -> list[PageTable]:
-    """All tables of facts, in the order of the page."""
-    return [
-        _compare_candidates(manifest),
-        *(
-            [_list_drives(manifest)]
-            if any(candidate.drives for candidate in manifest.candidates)
-            else []
-        ),
-        _make_facts_table("facts-load", "Workload and load", _load(manifest)),
-        *(
-            [_make_facts_table("facts-database", "Database", found)]
-            if (found := _list_database_facts(manifest))
-            else []
-        ),
-        *([_list_profile_words(manifest)] if manifest.profile_words else []),
-        _make_facts_table(
-            "facts-environment", "Environment of the host", _flatten("", manifest.environment)
-        ),
-        _make_facts_table("facts-identity", "Identity of the run", _list_identity(manifest)),
-        *([_list_sessions(manifest)] if len(manifest.sessions) > 1 else []),
-    ]
-
-
-def _list_profile_words(manifest: Manifest) -> PageTable:
-    words = manifest.profile_words.items()
-    pairs = ((file, line) for file, lines in words for line in lines)
-    return _make_facts_table("facts-words", "What became of the words of I/O profiles", pairs)
+def make_facts_tables(manifest: Manifest | None) -> Iterator[PageTable]:
+    """All tables of facts, in the order of the page; none without a manifest."""
+    if manifest is None:
+        return
+    yield _compare_candidates(manifest)
+    if any(candidate.drives for candidate in manifest.candidates):
+        yield _list_drives(manifest)
+    yield _make_facts_table("facts-load", "Workload and load", _load(manifest))
+    if facts := _list_database_facts(manifest):
+        yield _make_facts_table("facts-database", "Database", facts)
+    if words := [(file, line) for file, of in manifest.profile_words.items() for line in of]:
+        yield _make_facts_table("facts-words", "What became of the words of I/O profiles", words)
+    environment = _flatten("", manifest.environment)
+    yield _make_facts_table("facts-environment", "Environment of the host", environment)
+    yield _make_facts_table("facts-identity", "Identity of the run", _list_identity(manifest))
+    if len(manifest.sessions) > 1:
+        sessions = (
+            (f"session {number}, from {format_moment(each.started_at_s)}", _describe_end(each))
+            for number, each in enumerate(manifest.sessions, start=1)
+        )
+        yield _make_facts_table("facts-sessions", "Sessions of the run", sessions)
 
 
 def _make_facts_table(name: str, caption: str, pairs: Iterable[Pair]) -> PageTable:
@@ -257,14 +245,6 @@ _AS_THEY_ARE = (
 """What of a drive stands in its row as the manifest has it."""
 
 
-def _list_sessions(manifest: Manifest) -> PageTable:
-    pairs = (
-        (f"session {number}, from {format_moment(each.started_at_s)}", _describe_end(each))
-        for number, each in enumerate(manifest.sessions, start=1)
-    )
-    return _make_facts_table("facts-sessions", "Sessions of the run", pairs)
-
-
 def _describe_end(session: SessionFacts) -> str:
     at = "" if session.ended_at_s is None else f" {format_moment(session.ended_at_s)}"
     because = [session.end_because] if session.end_because else []
@@ -302,20 +282,17 @@ def _load(manifest: Manifest) -> list[Pair]:
     calibrated = _read_fields(manifest.calibration) if manifest.calibration else {}
     if manifest.given_load is None:
         return [("scenario", manifest.scenario)]
+    workload = manifest.workload
+    facts = _read_fields(workload, leave={"name", "size", "sizes", "options", "varied"})
+    sizes = [", ".join(f"{key} {number:,}" for key, number in of.items()) for of in workload.sizes]
+    own = {"sizes": sizes} if sizes else {}
+    keys = {**workload.size, **facts, **own, **workload.options, "varied": workload.varied}
     return [
         *_flatten("", {"scenario": manifest.scenario}),
-        *_flatten("workload", _describe_workload(manifest.workload)),
+        *_flatten("workload", {"name": workload.name, **keys}),
         *_flatten("", _read_fields(manifest.load)),
         *_flatten("calibration of the driver", calibrated),
     ]
-
-
-def _describe_workload(workload: WorkloadFacts) -> dict[str, Any]:
-    facts = _read_fields(workload, leave={"name", "size", "sizes", "options", "varied"})
-    sizes = [", ".join(f"{key} {number:,}" for key, number in of.items()) for of in workload.sizes]
-    own = {"sizes": tuple(sizes)} if sizes else {}
-    keys = {**workload.size, **facts, **own, **workload.options}
-    return {"name": workload.name, **keys, "varied": workload.varied}
 
 
 def _list_database_facts(manifest: Manifest) -> list[Pair]:
@@ -384,7 +361,6 @@ _REMARKS = ("because", "note")
 _UNIT = re.compile(r"_(bytes|per_s|s)(?=$|_max$|_min$)")
 """The unit of a value, last in its name but for what may follow it."""
 
-
 _SAID = {"master": "loaded the database"}
 """Names that say too little by themselves."""
 
@@ -412,9 +388,15 @@ def write_guide(context: Context) -> str:
     _, points = read_window_rows(context, context.evidence.throughput.known.column)
     if not points:
         return ""
-    parts = [
-        f"In figures against {context.axis.plural}, {_describe_marks(context, has_levels(points))}"
-    ]
+    marks = "each mark is a window."
+    if has_levels(points):
+        marks = (
+            "a large mark is a level of a candidate over all its valid windows. A small mark is a "
+            "window."
+        )
+    parts = [f"In figures against {context.axis.plural}, {marks}"]
+    if context.is_joined:
+        parts.append("A line joins the levels of a candidate.")
     if any(not point["valid"] for point in points):
         parts.append("Hollow windows are invalid and support no claim.")
     if estimate_spans(points, log=False):
@@ -425,16 +407,6 @@ def write_guide(context: Context) -> str:
     if len(context.evidence.candidates) > 1:
         parts.append("Candidates at the same level are drawn side by side.")
     return " ".join(parts)
-
-
-def _describe_marks(context: Context, is_of_several: bool) -> str:
-    lines = " A line joins the levels of a candidate." if context.is_joined else ""
-    if not is_of_several:
-        return f"each mark is a window.{lines}"
-    return (
-        "a large mark is a level of a candidate over all its valid windows. A small mark is a "
-        f"window.{lines}"
-    )
 
 
 PLUGINS = (

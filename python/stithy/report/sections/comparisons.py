@@ -101,8 +101,13 @@ def _describe_changes(pair: Pair, *, whole: bool = True) -> str:
         return f"{base} and {other} have no value in common."
     both = f"that {base} and {other} both have"
     if len(known) == 1:
-        return Statement("The only value {both} {single}.", both=both,
-                         single=_describe_single(known[0]))  # fmt: skip
+        change, single = known[0].change, "is not distinguishable"
+        if change.chance_share is None:
+            single += f": {NO_SCATTER}"
+        elif change.distinguishable:
+            single = Statement("differs by more than chance explains: {change}",
+                               change=_describe_change(known[0]))  # fmt: skip
+        return Statement("The only value {both} {single}.", both=both, single=single)
     untested = sum(row.change.chance_share is None for row in known)
     if untested == len(known):
         none = f"Of {{compared}} values {{both}}, none is distinguishable: {NO_SCATTER}."
@@ -117,14 +122,6 @@ def _describe_changes(pair: Pair, *, whole: bool = True) -> str:
 
 
 NO_SCATTER = "a test needs two valid windows of each run with different values"
-
-
-def _describe_single(row: Row) -> str:
-    if row.change.chance_share is None:
-        return f"is not distinguishable: {NO_SCATTER}"
-    if not row.change.distinguishable:
-        return "is not distinguishable"
-    return Statement("differs by more than chance explains: {change}", change=_describe_change(row))
 
 
 def _count_distinguished(known: Sequence[Row]) -> str:

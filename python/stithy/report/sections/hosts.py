@@ -72,7 +72,6 @@ def _list_parts(context: Context) -> list[Row]:
 
 
 def _list_read(context: Context) -> Iterator[Row]:
-    """List the exporters, with how they were read."""
     means = context.sampled.means.filter(collector=EXPORTERS)
     for name, facts in context.manifest.exporters.items() if context.manifest else ():
         of = means.filter(subject=name)

@@ -109,6 +109,8 @@ def make_search_table(context: Context) -> PageTable:
 
 def _list_rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
     for here, capacity in _list_settings(context):
+        ends = {end.level: name for name, end in (("upper", capacity.high), ("lower", capacity.low))
+                if end is not None}  # fmt: skip
         for trial in list_trials(here, capacity.candidate, search):
             windows = here.at(capacity.candidate, list_levels(here)[trial.level])
             yield {
@@ -117,7 +119,7 @@ def _list_rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
                 **_list_values(here, capacity.candidate, trial.level, search),
                 "valid": sum(window.valid for window in windows), "windows": len(windows),
                 "answers_least": _count_fewest(windows, search), "said": trial.said.value,
-                "end": _end(capacity, trial.level),
+                "end": ends.get(trial.level, ""),
             }  # fmt: skip
 
 
@@ -154,12 +156,6 @@ def _count_fewest(windows: tuple[Window, ...], search: Search) -> int | None:
     return min((each.completed(search.limit.transaction) for each in valid), default=None)
 
 
-def _end(capacity: Capacity, level: int) -> str:
-    if capacity.low is not None and capacity.low.level == level:
-        return "lower"
-    return "upper" if capacity.high is not None and capacity.high.level == level else ""
-
-
 def describe_asked(context: Context) -> str | None:
     """What was searched for, and between which levels; None where nothing was."""
     search = context.evidence.search
@@ -190,7 +186,10 @@ def _list_doubts(here: Evidence, of: Capacity) -> Iterator[str]:
     where = f" with {setting}" if (setting := _find_setting(here)) else ""
     if of.again:
         levels = format_list([f"{each:,}" for each in of.again])
-        lowest = _find_lowest_missed(here, of)
+        assert here.search is not None  # a capacity is what a search found
+        trials = list_trials(here, of.candidate, here.search)
+        doubtful = (LevelStatus.MISSED, LevelStatus.SPLIT)
+        lowest = min(trial.level for trial in trials if trial.said in doubtful)
         yield (
             f"The response time of {of.candidate}{where} does not grow with the users everywhere: "
             f"it meets the target at {levels}, and not always at {lowest:,}. The lower result "
@@ -202,16 +201,6 @@ def _list_doubts(here: Evidence, of: Capacity) -> Iterator[str]:
             f"Windows of {of.candidate}{where} at {levels} disagree on whether the target is met. "
             "Its bracket is therefore wider than the search aimed at."
         )
-
-
-def _find_lowest_missed(here: Evidence, of: Capacity) -> int:
-    search = here.search
-    assert search is not None  # a capacity is what a search found
-    known = list_trials(here, of.candidate, search)
-    doubtful = (
-        each.level for each in known if each.said in (LevelStatus.MISSED, LevelStatus.SPLIT)
-    )
-    return min(doubtful)
 
 
 def _list_short_windows(context: Context, search: Search) -> Iterator[str]:

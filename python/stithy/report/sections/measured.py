@@ -1,6 +1,6 @@
 """What activities measured that have metrics of their own: every value, and each metric drawn."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import polars as pl
 
@@ -36,7 +36,10 @@ def _draw_measured_figures(page: Page) -> Iterator[Drawn]:
 
 
 def _set_measured(page: Page) -> Iterator[Block]:
-    if not _is_repeated(page, page.tables[NAME].frame):
+    factors = list(page.context.factors)
+    points = page.tables[NAME].frame.select(factors).unique().height if factors else 1
+    names = {metric.name for metric in _list_metrics(page) if metric.compared}
+    if points != 1 or names - page.covered:
         yield from page.set_usual(NAME, NOTE)
 
 
@@ -45,18 +48,14 @@ def _list_metrics(page: Page) -> list[Metric]:
     return [Quantity(name).known for name in names if name not in page.covered_at_points]
 
 
-def _list_kinds(context: Context, metrics: Sequence[Metric]) -> list[str | None]:
-    """What the values are of: all first, then as the metrics list their subjects."""
-    there = {each.of for each in context.declared if each.known in metrics}
-    order = [None, *(of for metric in metrics for of in metric.subjects)]
-    return [of for of in dict.fromkeys([*order, *sorted(there - {None}, key=str)]) if of in there]
-
-
 def _list_values(page: Page) -> PageTable:
     context = page.context
     metrics = [metric for metric in _list_metrics(page) if metric.compared]
     evidence = context.evidence
-    kinds = _list_kinds(context, metrics)
+    # What the values are of: all first, then as the metrics list their subjects.
+    there = {each.of for each in context.declared if each.known in metrics}
+    order = [None, *(of for metric in metrics for of in metric.subjects)]
+    kinds = [of for of in dict.fromkeys([*order, *sorted(there - {None}, key=str)]) if of in there]
     rows = [
         {**context.list_factor_values(point), "candidate": name, "of": of or ALL, **cells}
         for point in evidence.points
@@ -98,14 +97,6 @@ def draw_metric(context: Context, metric: Metric) -> Iterator[Drawn]:
         rows=[[Series(lines, points)]],
         value=Show("value", axis.title, "rate"),
     ).draw(context)  # fmt: skip
-
-
-def _is_repeated(page: Page, frame: pl.DataFrame) -> bool:
-    factors = list(page.context.factors)
-    points = frame.select(factors).unique().height if factors else 1
-    return points == 1 and page.covered.issuperset(
-        metric.name for metric in _list_metrics(page) if metric.compared
-    )
 
 
 SPANS_NOTE = (

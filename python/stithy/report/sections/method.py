@@ -18,7 +18,6 @@ from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.sections import compared
 from stithy.report.sections.validity import work
-from stithy.report.tables import PageTable
 from stithy.report.words import loads
 from stithy.report.words.loads import restore_method
 from stithy.results.manifest import CandidateFacts
@@ -123,11 +122,6 @@ SETTINGS = {
 """What the kernel may be told about a block device, whatever hardware it is."""
 
 
-def _make_environment_tables(page: Page) -> Iterator[PageTable]:
-    if page.context.manifest is not None:
-        yield from compared.make_facts_tables(page.context.manifest)
-
-
 def describe_unequal_settings(candidates: Sequence[CandidateFacts]) -> str | None:
     """Settings of the kernel by which candidates differ, beside their hardware; None if by none.
 
@@ -200,9 +194,12 @@ def _write_commands(context: Context, *, is_emulated: bool) -> Iterator[Block]:
             "If the study names drive profiles as files, save them in the same directory. They "
             "follow below."
         )
+    seeded = "the order of the windows and all random choices in them"
+    if "load" in context.tables:
+        seeded = "the data, the order of the windows and all random choices of the virtual users"
     yield set_code(
-        f"The seed {manifest.seed} determines {_name_seeded(context)}. Results are comparable only "
-        f"if their comparability key is {manifest.comparability_key}, too. Beside this report, ",
+        f"The seed {manifest.seed} determines {seeded}. Results are comparable only if their "
+        f"comparability key is {manifest.comparability_key}, too. Beside this report, ",
         "report/",
         " holds each figure as SVG, PNG and Vega-Lite, and each table as Parquet and CSV. ",
         "windows/",
@@ -212,17 +209,11 @@ def _write_commands(context: Context, *, is_emulated: bool) -> Iterator[Block]:
     )
 
 
-def _name_seeded(context: Context) -> str:
-    if "load" in context.tables:
-        return "the data, the order of the windows and all random choices of the virtual users"
-    return "the order of the windows and all random choices in them"
-
-
 PLUGINS = (
     SectionKind("method", APPENDIX + 300, "Method and limits", _set_method),
     SectionKind(
         "environment", APPENDIX + 320, "Environment and identity", _set_environment, "Environment",
-        make_tables=_make_environment_tables,
+        make_tables=lambda page: compared.make_facts_tables(page.context.manifest),
     ),
     SectionKind("repeat", APPENDIX + 310, "How to repeat the run", _set_commands),
 )  # fmt: skip

@@ -75,17 +75,15 @@ def _compare_sizes(context: Context, frame: pl.DataFrame) -> str | None:
             f"Without the write-ahead log {format_list(ordered)} {each} hold these files in "
             f"{format_size(held[most])} of their drives."
         )
-    said = [_compare_size(name, held[name], held[most]) for name in ordered if name != most]
+    said = []
+    for name in (name for name in ordered if name != most):
+        ratio = f"{held[most] / held[name]:.2f}"
+        less = "as much" if ratio == "1.00" else f"{ratio} times less"
+        said.append(f"{name} in {format_size(held[name])}, {less}")
     return (
         f"Without the write-ahead log {most} holds these files in {format_size(held[most])} of its "
         f"drives; {format_list(said)}."
     )
-
-
-def _compare_size(name: str, held: int, most: int) -> str:
-    ratio = f"{most / held:.2f}"
-    less = "as much" if ratio == "1.00" else f"{ratio} times less"
-    return f"{name} in {format_size(held)}, {less}"
 
 
 def sum_held_bytes(frame: pl.DataFrame) -> dict[str, int]:
@@ -127,12 +125,16 @@ CPU_NOTE = (
 def _make_storage_cpu_tables(page: Page) -> Iterator[PageTable]:
     context = page.context
     shares = {part: _average_shares(context, *of) for part, of in PARTS.items()}
-    rows = [
-        {"candidate": name, **context.list_factor_values(point), **_make_row(shares, name, point)}
-        for name in context.evidence.candidates
-        for point in context.evidence.points
-        if (name, str(point)) in shares["storage"]
-    ]
+    rows = []
+    for name in context.evidence.candidates:
+        for point in context.evidence.points:
+            found = {part: of.get((name, str(point))) for part, of in shares.items()}
+            storage, server = found["storage"], found["server"]
+            if storage is not None:
+                rows.append({
+                    "candidate": name, **context.list_factor_values(point), **found,
+                    "by_server": storage / server if server else None,
+                })  # fmt: skip
     shows = (
         Show("candidate", "Candidate"), *context.factor_shows,
         Show("storage", "Storage", "ratio"), Show("drives", "Drives", "ratio"),
@@ -162,13 +164,6 @@ def _average_shares(context: Context, collector: str, metric: str) -> Shares:
     return {(row["candidate"], row["point"]): row["mean"] for row in found.to_dicts()}
 
 
-def _make_row(shares: Mapping[str, Shares], name: str, point: Point) -> dict[str, float | None]:
-    found = {part: of.get((name, str(point))) for part, of in shares.items()}
-    storage, server = found["storage"], found["server"]
-    by_server = storage / server if storage is not None and server else None
-    return {**found, "by_server": by_server}
-
-
 def _describe_most(context: Context, frame: pl.DataFrame) -> str | None:
     known = frame.drop_nulls("by_server")
     known = known.sort("by_server", descending=True, maintain_order=True)
@@ -181,20 +176,16 @@ def _describe_most(context: Context, frame: pl.DataFrame) -> str | None:
         if count > 1
     ]
     most = f", the most of all {' and '.join(several)}" if several else ""
+    at = (
+        context.at(point)
+        for point in context.evidence.points
+        if context.list_factor_values(point).items() <= row.items()
+    )
     return Statement(
         "The storage of {candidate} took {by_server:.1f} times the CPU time of its database "
         "server{at}{most}.", candidate=row["candidate"], by_server=row["by_server"], most=most,
-        at=_name_point(context, row) if points > 1 else "",
+        at=f" {next(at)}" if points > 1 else "",
     )  # fmt: skip
-
-
-def _name_point(context: Context, row: Mapping[str, Any]) -> str:
-    at = (
-        point
-        for point in context.evidence.points
-        if all(row[name] == shown for name, shown in context.list_factor_values(point).items())
-    )
-    return f" {context.at(next(at))}"
 
 
 CLUSTER_TITLE = "OSDs, hosts and pools of the clusters"
@@ -255,7 +246,6 @@ def _read_parts(context: Context, candidate: str, point: Point) -> Mapping[str, 
 
 COLUMNS = ("window_id", "subject", "metric", "mean")
 
-
 NAME = "by-url"
 URL_TITLE = "Databases by URL"
 NOT_SEEN = (
@@ -294,25 +284,23 @@ def _set_distance(page: Page) -> Iterator[Block]:
     manifest = page.context.manifest
     seen = manifest is not None and manifest.exporters
     told = ["Exporters show a part of it: see Other hosts."] if seen else []
-    yield from set_paragraph(_describe_round_trips(table), NOT_SEEN, *told)
+    known = table.frame.select("round_trip_s", "candidate").iter_rows()
+    said = format_list([f"{format_measured_duration(each_s)} on {name}" for each_s, name in known])
+    yield from set_paragraph(
+        "The network to the servers is a part of what was measured: the median round trip of a "
+        f"question without work took {said or 'a time that is not known'}.",
+        NOT_SEEN, *told,
+    )  # fmt: skip
     yield from set_grid(table)
     yield from set_paragraph(URL_NOTE, style="note")
 
 
 def _read_round_trips(context: Context) -> dict[str, list[float]]:
-    windows = [window for window in context.evidence.windows if window.measured]
-    known = [(each.candidate, s) for each in windows if (s := each.row.get("round_trip_s"))]
-    found = {name: [s for of, s in known if of == name] for name in context.evidence.candidates}
-    return {name: each for name, each in found.items() if each}
-
-
-def _describe_round_trips(table: PageTable) -> str:
-    known = table.frame.select("round_trip_s", "candidate").iter_rows()
-    said = format_list([f"{format_measured_duration(each_s)} on {name}" for each_s, name in known])
-    return (
-        "The network to the servers is a part of what was measured: the median round trip of a "
-        f"question without work took {said or 'a time that is not known'}."
-    )
+    found: dict[str, list[float]] = {name: [] for name in context.evidence.candidates}
+    for row in context.measured_rows:
+        if trip_s := row.get("round_trip_s"):
+            found[row["candidate"]].append(trip_s)
+    return {name: trips for name, trips in found.items() if trips}
 
 
 PLUGINS = (

@@ -34,7 +34,6 @@ RATIO_LEAST, RATIO_MOST = 0.001, 1e6
 NEAR_SHARE, DECIMALS_NEAR, DECIMALS_MOST = 0.1, 3, 6
 """Own: so near to 1 a factor is written with more decimals, until it does not read as 1."""
 
-
 CONSERVATIVE = "conservative 95 %"
 """The interval that decides: from four blocks on, and wider than the plain one."""
 
@@ -211,9 +210,6 @@ def _format_exact(value: float, unit: Unit, digits: int) -> str:
     if unit in ("1/min", "1/s"):
         return f"{short}{unit.removeprefix('1')}"
     return f"{short} {unit}" if unit in ("s", "B", "B/s", "W", "J") else short
-
-
-"""A hyphen would read as a range between two numbers."""
 
 
 def format_quantity(quantity: Quantity, number: float) -> str:

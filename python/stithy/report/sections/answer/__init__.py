@@ -41,7 +41,6 @@ from stithy.report.words.loads import restore_method
 from stithy.report.words.wording import (
     DASH,
     begin_sentence,
-    choose_form,
     format_apart,
     format_at_most,
     format_measured,
@@ -92,21 +91,13 @@ def _set_answer(page: Page) -> Iterator[Block]:
     yield from set_bullets(said.flaws, "flaws", "What weakens the answer")
     yield from set_bullets(said.findings, "findings", "What else was found")
     yield from set_paragraph(*said.support, style="support")
-    yield from _set_comparisons(page)
-    yield from set_open(page.tables["thresholds"], "thresholds")
-    yield from _set_candidates(page)
-
-
-def _set_comparisons(page: Page) -> Iterator[Block]:
     found = [each for each in page.find_drawn(NAME) if isinstance(each, Figure)]
     if found:
         # Who goes from heading to heading finds the figures of the answer one step below it.
         yield Heading("The comparisons", 1, screen=True)
     for each in found:
         yield set_drawn(each)
-
-
-def _set_candidates(page: Page) -> Iterator[Block]:
+    yield from set_open(page.tables["thresholds"], "thresholds")
     note = candidates.note(page.context, page.tables["candidates"])
     if note is None:
         return
@@ -159,7 +150,6 @@ def _explain_cap(cause: Cause, *, ahead: bool, is_open: bool) -> str:
 
 _INSTRUMENTS = ("driver", "emulation")
 _ADVICE = {"demand": ". Compare response times, or use more users"}
-
 
 MARKS = {Outcome.MET: "✓", Outcome.NOT_MET: "✗", Outcome.NOT_JUDGED: "?"}
 
@@ -288,7 +278,7 @@ def _support(context: Context) -> Iterator[str | None]:
     if room is not None and not room.weakens:
         yield room.text
     yield validity.describe_resumed(context)
-    yield from sensitivity.support(context)
+    yield from sensitivity.describe_corners(context, holds=True)
     restores = context.run.restores
     if not restores.is_empty() and restores["identical"].all():
         method = restore_method(context.manifest)
@@ -301,7 +291,7 @@ def _list_flaws(context: Context) -> Iterator[str | None]:
     yield from database.write_sentences(context.given_up)
     yield _explain_null(context)
     yield loads.describe_assumptions(context.manifest)
-    yield from sensitivity.list_flaws(context)
+    yield from sensitivity.describe_corners(context, holds=False)
     yield from work.list_ledger_flaws(context)
     if (reported := validity.describe_left_out(windows)) is not None:
         yield Statement(
@@ -387,21 +377,15 @@ def _describe_unfinished(context: Context) -> Iterator[str]:
         plan = manifest.plan
         # What was wanted only once something had been measured was not planned.
         what = "requested window" if plan.further else "planned window"
-        yield Statement(
-            f"{{absent}} of {{wanted:+{what}}} {{how}}.", absent=absent,
-            wanted=len(plan.windows) + len(plan.further),
-            how=_describe_absent(absent, finished=context.is_finished),
-        )  # fmt: skip
+        how = "{absent:was|were} not run"
+        if context.is_finished:
+            how = "{absent:is|are} not in the results, although the run finished"
+        yield Statement(f"{{absent}} of {{wanted:+{what}}} {how}.", absent=absent,
+                        wanted=len(plan.windows) + len(plan.further))  # fmt: skip
     if manifest.end in ("interrupted", "failed"):
         because = f": {manifest.end_because}" if manifest.end_because else ""
         verb = "was" if manifest.end == "interrupted" else "has"
         yield f"The run {verb} {manifest.end}{because}."
-
-
-def _describe_absent(absent: int, *, finished: bool) -> str:
-    if finished:
-        return f"{choose_form(absent, 'is', 'are')} not in the results, although the run finished"
-    return f"{choose_form(absent, 'was', 'were')} not run"
 
 
 def make_findings_table(context: Context) -> PageTable:

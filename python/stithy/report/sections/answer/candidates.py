@@ -93,7 +93,12 @@ def note(context: Context, reported: PageTable) -> str | None:
     if frame.is_empty():
         return None
     sources = [name for name in ("drive", "kernel") if name in frame["device_source"].to_list()]
-    parts = [_limit_note(context)]
+    parts = ["No response-time target is set, so users within target are not reported."]
+    if context.limit is not None:
+        parts = [
+            f"Users within target ({context.limit.text}) is the highest measured level whose valid "
+            "windows all meet the target. All lower levels meet it, too."
+        ]
     if sources:
         other = "of other devices " if len(sources) > 1 else ""
         words = {
@@ -111,15 +116,6 @@ def note(context: Context, reported: PageTable) -> str | None:
         )
     known = frame.select("candidate", "missing_because").drop_nulls("missing_because")
     return " ".join([*parts, *explain_missing(known.iter_rows())])
-
-
-def _limit_note(context: Context) -> str:
-    if context.limit is None:
-        return "No response-time target is set, so users within target are not reported."
-    return (
-        f"Users within target ({context.limit.text}) is the highest measured level whose valid "
-        "windows all meet the target. All lower levels meet it, too."
-    )
 
 
 def _list_columns(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:

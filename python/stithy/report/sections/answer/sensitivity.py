@@ -50,24 +50,12 @@ def list_wanted(context: Context) -> tuple[tuple[str, str], ...]:
     return tuple(each for each in pair if better in (None, each[0]))
 
 
-def support(context: Context) -> Iterator[str]:
-    """The corners in which the verdict is the same."""
+def describe_corners(context: Context, *, holds: bool) -> Iterator[str]:
+    """The corners in which the verdict `holds`, or else is another, or not known."""
     answered = answer_question(context.evidence)
-    yield from (
-        _describe_corner(corner, answered)
-        for corner in _list_runs(context)
-        if _is_same(corner, answered)
-    )
-
-
-def list_flaws(context: Context) -> Iterator[str]:
-    """Those in which it is another, or not known."""
-    answered = answer_question(context.evidence)
-    yield from (
-        _describe_corner(corner, answered)
-        for corner in _list_runs(context)
-        if not _is_same(corner, answered)
-    )
+    for corner in _list_runs(context):
+        if _is_same(corner, answered) is holds:
+            yield _describe_corner(corner, answered)
 
 
 def list_values(context: Context) -> list[dict[str, Any]]:

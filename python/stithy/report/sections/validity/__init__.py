@@ -58,7 +58,11 @@ def _set_validity(page: Page) -> Iterator[Block]:
     yield from _set_baseline_checks(page)
     served = "transactions" in page.context.tables
     if served:
-        yield from _set_work(page)
+        table = page.tables["work"]
+        if not table.frame.is_empty():
+            yield Heading("Work per transaction")
+            yield from set_paragraph(work.write_work_note(table, page.context.engine.server))
+            yield from set_grid(table)
         yield from _set_driver(page)
     yield from _set_drives(page)
     if served:
@@ -87,14 +91,6 @@ def _set_baseline_checks(page: Page) -> Iterator[Block]:
         yield Grid(table, fold=table.caption)
     else:
         yield from set_grid(table, even_empty=True)
-
-
-def _set_work(page: Page) -> Iterator[Block]:
-    table = page.tables["work"]
-    if not table.frame.is_empty():
-        yield Heading("Work per transaction")
-        yield from set_paragraph(work.write_work_note(table, page.context.engine.server))
-        yield from set_grid(table)
 
 
 def _set_driver(page: Page) -> Iterator[Block]:

@@ -41,21 +41,18 @@ def make_baseline_table(context: Context) -> PageTable:
 
 def _make_row(context: Context, baseline: Baseline) -> dict[str, Any]:
     row, shares = baseline.row, baseline.shares
+    changed = "as usual" if shares else "not known"
+    if baseline.off:
+        changed = f"changed: {format_list([off.gauge.what for off in baseline.off])}"
     return {
         **context.list_factor_values(Point.parse(row["point"])), "window_id": row["window_id"],
         "block": row["block"], "at_s": row["at_s"],
         "one_rounds_per_s": row["one_rounds_per_s"], "one_share": shares.get("one_rounds_per_s"),
         "all_rounds_per_s": row["all_rounds_per_s"], "all_share": shares.get("all_rounds_per_s"),
         "read_p50_s": row["read_p50_s"], "read_share": shares.get("read_p50_s"),
-        "read_p99_s": row["read_p99_s"], "changed": _describe_change(baseline),
+        "read_p99_s": row["read_p99_s"], "changed": changed,
         "missing_because": row["missing_because"],
     }  # fmt: skip
-
-
-def _describe_change(baseline: Baseline) -> str:
-    if baseline.off:
-        return f"changed: {format_list([off.gauge.what for off in baseline.off])}"
-    return "as usual" if baseline.shares else "not known"
 
 
 def describe_machine(context: Context) -> str | None:
@@ -69,7 +66,10 @@ def describe_machine(context: Context) -> str | None:
             "{checks:+baseline check} cannot show whether the machine stayed the same.",
             checks=len(known),
         )  # fmt: skip
-    parts = [_list_odd(baselines), _describe_trend(baselines), *_list_unread(baselines)]
+    parts = [_list_odd(baselines), _describe_trend(baselines)]
+    why = dict.fromkeys(baseline.row["missing_because"] for baseline in baselines)
+    if reported := [str(each) for each in why if each]:
+        parts.append(f"A part of the checks failed: {'; '.join(reported)}.")
     return join_parts(parts, " ")
 
 
@@ -128,12 +128,6 @@ def _describe_trend(baselines: Sequence[Baseline]) -> str:
         for each in clear
     ])  # fmt: skip
     return f"Over the run {reported}. The balanced order within blocks cancels such a drift."
-
-
-def _list_unread(baselines: Sequence[Baseline]) -> list[str]:
-    why = dict.fromkeys(baseline.row["missing_because"] for baseline in baselines)
-    reported = [str(each) for each in why if each]
-    return [f"A part of the checks failed: {'; '.join(reported)}."] if reported else []
 
 
 @dataclass(frozen=True)

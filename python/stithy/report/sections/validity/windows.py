@@ -137,14 +137,11 @@ def list_windows(context: Context) -> PageTable:
         *(served if "transactions" in context.tables else ()),
         Show("valid", "Valid", "truth"),
     )
-    return PageTable("windows", "All windows", _drop_empty(shows, frame), frame)
-
-
-def _drop_empty(shows: tuple[Show, ...], frame: pl.DataFrame) -> tuple[Show, ...]:
-    """The columns without those that say nothing: never measured, or of `_RARE` nothing but 0."""
+    # Without those that say nothing: never measured, or of `_RARE` nothing but 0.
     empty = {each.column for each in _MEASURED if not frame[each.column].count()}
     zero = {name for name in _RARE if not (frame[name].drop_nulls() != 0).any()}
-    return tuple(show for show in shows if show.column not in empty | zero)
+    filled = tuple(show for show in shows if show.column not in empty | zero)
+    return PageTable("windows", "All windows", filled, frame)
 
 
 def _make_window_row(context: Context, window: Window) -> dict[str, Any]:

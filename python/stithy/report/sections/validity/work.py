@@ -16,10 +16,7 @@ from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, make_table
-from stithy.report.words.wording import (
-    explain_missing,
-    name_upper_bound,
-)
+from stithy.report.words.wording import explain_missing, name_upper_bound
 from stithy.results.manifest import Manifest
 from stithy.results.tables import GONE
 from stithy.statements import Statement, join_list
@@ -142,7 +139,11 @@ def write_work_note(shown: PageTable, server: str) -> str:
 
 
 def _make_work_rows(context: Context) -> Iterator[Row]:
-    evidence, seen = context.evidence, _sum_samples(context)
+    evidence = context.evidence
+    seen: dict[str, dict[tuple[str, str, str], float]] = {}
+    means = context.sampled.means.select("window_id", "collector", "subject", "metric", "mean")
+    for window_id, collector, subject, metric, mean in means.iter_rows():
+        seen.setdefault(window_id, {})[collector, subject, metric] = mean
     for point in evidence.points:
         for name in evidence.candidates:
             if evidence.at(name, point):
@@ -155,7 +156,11 @@ def _make_work_rows(context: Context) -> Iterator[Row]:
 
 
 def _make_work_row(context: Context, valid: Sequence[Window], seen: Mapping[str, Seen]) -> Row:
-    rates = {each.id: rate for each in valid if (rate := _compute_rate(each))}
+    rates = {
+        each.id: each.row["transactions"] / each.measured_s
+        for each in valid
+        if each.measured and each.row["transactions"] and each.measured_s
+    }
     cpus = {each.id: int(each.row["server_cpus"] or 0) for each in valid}
     row: Row = {"windows": len(valid)}
     missing = []
@@ -187,19 +192,6 @@ def _explain(context: Context, collector: str, rates: Mapping[str, float], bound
     return f"the collector `{collector}` has no samples of it"
 
 
-def _compute_rate(window: Window) -> float | None:
-    done, length_s = window.row["transactions"], window.measured_s
-    return done / length_s if window.measured and done and length_s else None
-
-
-def _sum_samples(context: Context) -> dict[str, Seen]:
-    found: dict[str, Any] = {}
-    columns = ("window_id", "collector", "subject", "metric", "mean")
-    for name, collector, subject, metric, mean in context.sampled.means.select(columns).iter_rows():
-        found.setdefault(name, {})[collector, subject, metric] = mean
-    return found
-
-
 def _compute_reads(seen: Seen) -> float | None:
     # A volume's layers count the same reads, so they are not summed up.
     reads = (mean for (of, _, name), mean in seen.items() if (of, name) == ("block", "reads_per_s"))
@@ -228,7 +220,6 @@ QUOTIENTS: Mapping[str, tuple[str, Quotient, str]] = {
 
 All but the share are divided by the transactions of a second.
 """
-
 
 COUNTS = (
     ("acknowledged", "Acknowledged"), ("lost", "Lost"), ("differing", "Differing"),
@@ -283,7 +274,9 @@ def describe_proven(context: Context) -> str | None:
     """That nothing acknowledged is missing, in one sentence; None where that is not known."""
     if context.run.ledger.is_empty() or list(list_ledger_flaws(context)):
         return None
-    totals = _sum_counts(context)
+    names = [name for name, _ in COUNTS]
+    summed = context.run.ledger.group_by("deal", maintain_order=True).agg(pl.col(*names).sum())
+    totals = {str(row.pop("deal")): row for row in summed.to_dicts()}
     deals = [
         Statement(f"{{acknowledged:+{deal}}}", acknowledged=n["acknowledged"], deal=deal)
         for deal, n in totals.items()
@@ -318,12 +311,6 @@ def list_ledger_flaws(context: Context) -> Iterator[str]:
     cut = context.run.window["ledger_problem"].drop_nulls()
     if len(cut):
         yield Statement("{cut:+ledger} ended early: {because}.", cut=len(cut), because=cut[0])
-
-
-def _sum_counts(context: Context) -> dict[str, dict[str, int]]:
-    names = [name for name, _ in COUNTS]
-    summed = context.run.ledger.group_by("deal", maintain_order=True).agg(pl.col(*names).sum())
-    return {str(row.pop("deal")): row for row in summed.to_dicts()}
 
 
 FAR = 1.1
