@@ -176,6 +176,17 @@ def make_rule_error(
     return PydanticCustomError("rule", "{what}: {right}", context)
 
 
+def require(holds: Callable[[Any], object], what: str, right: str) -> AfterValidator:
+    """Require that something holds of a value; where it does not, the value is `what`."""
+
+    def check(value: Any) -> Any:
+        if not holds(value):
+            raise make_rule_error(what, right)
+        return value
+
+    return AfterValidator(check)
+
+
 def limit_quantity(low: float, high: float, show: Callable[[float], str]) -> AfterValidator:
     """Bounds of a quantity, reported in the units of people."""
 

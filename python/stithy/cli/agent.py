@@ -6,13 +6,7 @@ from stithy.cli.talk.render import say
 from stithy.needs import OwnProgram, PythonPackage
 
 
-def agent(
-    address: str = DEFAULT,
-    /,
-    *,
-    name: str,
-    tls: Tls = None,
-) -> None:
+def agent(address: str = DEFAULT, /, *, name: str, tls: Tls = None) -> None:
     """Join a scheduler as an agent, and let users of studies work from this host, until Ctrl-C.
 
     The load itself is the native hammer, which the agent starts for each window. A hammer ends by

@@ -43,7 +43,9 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; returns its exit code and lets no exception out."""
-    tokens, debug = _take_debug(arguments)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [argument for argument in arguments[:end] if argument != "--debug"]
+    tokens, debug = [*options, *arguments[end:]], len(options) < end  # any command takes it
     with tell_output():
         code = _run_command(tokens, debug=debug)
         try:
@@ -115,10 +117,3 @@ def _convert(kind: Any, tokens: Sequence[cyclopts.Token]) -> Any:
 def _show_default(value: object) -> str | None:
     text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
     return None if value is None or value is False else text or None
-
-
-def _take_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
-    """The arguments without `--debug`, which any command takes, and whether it was there."""
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    options = [argument for argument in arguments[:end] if argument != "--debug"]
-    return options + list(arguments[end:]), len(options) < end

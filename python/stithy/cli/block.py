@@ -135,12 +135,13 @@ def block(
     if learned is not None and not targets:
         return Exit.OK
     candidates = read_candidates(targets, wipe=wipe)
+    count = int(volumes[0]) if len(volumes) == 1 and volumes[0].isdecimal() else None
     keys = {
         "profiles": profile,
         "rate": tuple(map(_read_rate, rate)) or (learned and (round(learned.rate_per_s) or 1,)),
         "stop_at": stop_at,
         "size": size,
-        "volumes": _read_volumes(volumes),
+        "volumes": volumes or None if count is None else count,
         "ramp_up": ramp_up,
         "duration": duration,
         "replay": replay,
@@ -209,12 +210,6 @@ def _learn_profile(trace: Path, profile: tuple[str, ...]) -> "Learned":
     if learned.caution is not None:
         say(learned.caution)
     return learned
-
-
-def _read_volumes(given: tuple[str, ...]) -> int | tuple[str, ...] | None:
-    if len(given) == 1 and given[0].isdecimal():
-        return int(given[0])
-    return given or None
 
 
 def _read_rate(text: str) -> float | str:

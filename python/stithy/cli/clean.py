@@ -48,12 +48,13 @@ def clean(directory: Path | None = None, /, *, json: bool = False) -> Exit:
     # After the runs, whose own drives and clusters are gone by now.
     orphans = clean_orphans() if directory is None else []
     if json:
-        show_json([*map(_make_json, cleaned), *map(_make_orphan_json, orphans)])
+        gone = [{"kind": (of := each.orphan).kind, "name": of.name, "directory": str(of.folder),
+                 "left": each.left} for each in orphans]  # fmt: skip
+        show_json([*map(_make_json, cleaned), *gone])
     elif not cleaned and not orphans:
         show("Nothing to clean.")
     else:
-        _show(cleaned)
-        _show_orphans(orphans)
+        _show(cleaned, orphans)
     left = [*(cleaned_run.left for cleaned_run in cleaned), *(orphan.left for orphan in orphans)]
     return Exit.INFRASTRUCTURE if any(left) else Exit.OK
 
@@ -61,41 +62,26 @@ def clean(directory: Path | None = None, /, *, json: bool = False) -> Exit:
 COMMAND = clean
 
 
-def _show(cleaned: Sequence["Cleaned"]) -> None:
+def _show(cleaned: Sequence["Cleaned"], orphans: Sequence["OrphanCleaned"]) -> None:
     for cleaned_run in cleaned:
         if cleaned_run.running:
             show(f"{cleaned_run.run.what}: the run is still active, nothing removed")
             continue
-        show(f"{cleaned_run.run.what}: {_describe_removed(cleaned_run)}")
+        removed = f"everything that {'it' if cleaned_run.run.by_hand else 'the run'} left"
+        if count := len(cleaned_run.left):
+            things = "thing" if cleaned_run.removed == 1 else "things"
+            removed = (
+                f"{cleaned_run.removed} {things}, {count} {'is' if count == 1 else 'are'} left"
+            )
+        show(f"{cleaned_run.run.what}: removed {removed}")
         for left in cleaned_run.left:
             say(format_left(left))
-
-
-def _describe_removed(cleaned: "Cleaned") -> str:
-    if not cleaned.left:
-        return f"removed everything that {'it' if cleaned.run.by_hand else 'the run'} left"
-    left = len(cleaned.left)
-    things = "thing" if cleaned.removed == 1 else "things"
-    return f"removed {cleaned.removed} {things}, {left} {'is' if left == 1 else 'are'} left"
-
-
-def _show_orphans(orphans: Sequence["OrphanCleaned"]) -> None:
     for orphan in orphans:
         what = f"{orphan.orphan.kind} {orphan.orphan.name}"
         if orphan.left is None:
             show(f"{what}: removed everything that it left")
         else:
             say(f"not removed: {what}: {orphan.left}")
-
-
-def _make_orphan_json(cleaned: "OrphanCleaned") -> dict[str, object]:
-    orphan = cleaned.orphan
-    return {
-        "kind": orphan.kind,
-        "name": orphan.name,
-        "directory": str(orphan.folder),
-        "left": cleaned.left,
-    }
 
 
 def _make_json(cleaned: "Cleaned") -> dict[str, object]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stithy.needs import Judgement, Need
-    from stithy.run.doctor import Examination, ExaminedPart, Needed
+    from stithy.run.doctor import Examination, ExaminedPart
 
 
 def run_doctor(*, json: bool = False) -> Exit:
@@ -180,15 +180,10 @@ def _list_wanted(found: "Examination") -> "dict[Judgement, list[str]]":
     ]
     wanted: dict[Judgement, list[str]] = {}
     for part, need in sorted(missing, key=lambda pair: pair[1].optional):
-        wanted.setdefault(need.judgement, []).append(_name_wish(part, need))
+        wish = need.why if need.optional else f"the {part.family} {part.name}"
+        wish = f"`stithy {part.name}`" if part.family == "command" else wish
+        wanted.setdefault(need.judgement, []).append(wish)
     return wanted
-
-
-def _name_wish(part: "ExaminedPart", needed: "Needed") -> str:
-    """`drive (provider)`, or what a part does without: `drives with xfs`."""
-    if part.family == "command":
-        return f"`stithy {part.name}`"
-    return needed.why if needed.optional else f"the {part.family} {part.name}"
 
 
 def _write_remedy(judged: "Judgement") -> str:

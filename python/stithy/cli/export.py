@@ -1,6 +1,5 @@
 """`stithy export`: the results of a run for other programs."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -50,11 +49,15 @@ def export(
     from stithy.report.context import make_context
     from stithy.report.exports import ExportFormat
     from stithy.results.files import read_run
+    from stithy.results.layout import write_pieces_durably
 
     require_plugin(ExportFormat, to, f"there is no format {to!r}", "--to")
     run = read_run(directory)
     made = plugins(ExportFormat)[to].export(make_context(run))
-    _write(target, made.pieces)
+    if target is None:
+        show_pieces(made.pieces)
+    else:
+        write_pieces_durably(target, (piece.encode() for piece in made.pieces))
     for count, what in ((made.left_out, "left out"), (made.marked, "marked")):
         if count:
             verb = "window is" if count == 1 else "windows are"
@@ -63,15 +66,6 @@ def export(
         files = "file is" if unread == 1 else "files are"
         say(f"{unread} {files} missing or damaged, and left out; the report names them")
     return Exit.OK
-
-
-def _write(target: Path | None, pieces: Iterable[str]) -> None:
-    if target is None:
-        show_pieces(pieces)
-        return
-    from stithy.results.layout import write_pieces_durably
-
-    write_pieces_durably(target, (piece.encode() for piece in pieces))
 
 
 COMMAND = export

@@ -213,11 +213,6 @@ def set_link(entry: ClusterEntry, host: int, *, up: bool) -> None:
     call([find_program("ip"), "link", "set", entry.link(host), "up" if up else "down"])
 
 
-def is_all_plugged(entry: ClusterEntry) -> bool:
-    """Whether every host's port is there and up."""
-    return all(is_plugged(entry, host) for host in range(1, entry.hosts + 1))
-
-
 def is_plugged(entry: ClusterEntry, host: int) -> bool:
     """Whether the port of one host is there and up."""
     return read_text(links.INTERFACES / entry.link(host) / "operstate") == "up"
@@ -387,7 +382,11 @@ def _read_osd(folder: Path, entry: ClusterEntry, osd: int, host: int, pids: Any)
         state = "cut off"
     store, counters = ((books or {}).get(part, {}) for part in ("bluestore", "osd"))
     size = counters.get("stat_bytes")
-    leads, unclean = _read_groups(groups)
+    leads = unclean = None
+    if isinstance(groups, dict):
+        states = [str(each.get("currently", "")) for each in groups.get("pgs", ())]
+        led = [state for state in states if state.startswith(PRIMARY)]
+        leads, unclean = len(led), sum(not each.endswith(CLEAN) for each in led)
     return OsdStatus(
         osd, host, state, store.get("bluestore_stored"), store.get("bluestore_allocated"),
         int(size) if size else None, leads, unclean, counters.get("recovery_ops"),
@@ -395,12 +394,3 @@ def _read_osd(folder: Path, entry: ClusterEntry, osd: int, host: int, pids: Any)
 
 
 PG_HISTORY = "dump_pgstate_history"
-
-
-def _read_groups(history: Any) -> tuple[int | None, int | None]:
-    """How many placement groups this OSD leads, and how many of them are not clean."""
-    if not isinstance(history, dict):
-        return None, None
-    states = [str(each.get("currently", "")) for each in history.get("pgs", ())]
-    led = [state for state in states if state.startswith(PRIMARY)]
-    return len(led), sum(not each.endswith(CLEAN) for each in led)

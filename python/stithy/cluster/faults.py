@@ -15,6 +15,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from uuid import uuid4
@@ -52,7 +53,7 @@ class Packets:
                 yield ("-A", chain, link, "eth0", *peer, *some, "-j", "DROP")
 
 
-Strike = Callable[[Path, ClusterEntry, int, Packets], None]
+Strike = Callable[[Path, ClusterEntry, int, Packets], object]
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,12 @@ class ClusterFault:
     loses: bool = False
 
 
-def _end_osds(folder: Path, osds: list[int], sent: signal.Signals) -> None:
+def _signal_osds(
+    folder: Path, entry: ClusterEntry, number: int, packets: Packets,
+    *, sent: signal.Signals, of_host: bool = False,
+) -> None:  # fmt: skip
+    """Send a signal to the OSD of that number, or to all of the host of that number."""
+    osds = [osd for osd, host in entry.osds if host == number] if of_host else [number]
     pids = find_osd_pids(folder)
     running = [pids[osd] for osd in osds if osd in pids]
     if sent == signal.SIGKILL:
@@ -82,14 +88,6 @@ def _end_osds(folder: Path, osds: list[int], sent: signal.Signals) -> None:
     for pid in running:
         with suppress(ProcessLookupError):
             os.kill(pid, sent)
-
-
-def _kill_osd(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
-    _end_osds(folder, [osd], signal.SIGKILL)
-
-
-def _suspend_osd(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
-    _end_osds(folder, [osd], signal.SIGSTOP)
 
 
 LOST = "lost"
@@ -101,21 +99,13 @@ LABEL_BYTES = 2**20
 
 def lose_osd(folder: Path, entry: ClusterEntry, osd: int, packets: Packets = Packets()) -> None:
     """Kill an OSD, and overwrite that by which its data are found."""
-    _end_osds(folder, [osd], signal.SIGKILL)
+    _signal_osds(folder, entry, osd, packets, sent=signal.SIGKILL)
     devices = list_devices(folder, osd)
     (folder / f"osd.{osd}" / LOST).write_text("\n".join(devices))
     for device in devices:
         descriptor = os.open(device, os.O_WRONLY | os.O_SYNC)
         with os.fdopen(descriptor, "wb", buffering=0) as file:
             file.write(bytes(LABEL_BYTES))
-
-
-def _cut_host(folder: Path, entry: ClusterEntry, host: int, packets: Packets) -> None:
-    set_link(entry, host, up=False)
-
-
-def _suspend_host(folder: Path, entry: ClusterEntry, host: int, packets: Packets) -> None:
-    _end_osds(folder, [osd for osd, of in entry.osds if of == host], signal.SIGSTOP)
 
 
 FILTERED = "filtered."
@@ -139,13 +129,10 @@ def _filter(entry: ClusterEntry, host: int, *words: str) -> None:
         )
 
 
-def _mark_down(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
-    run_admin_command(folder, entry, "osd", "set-group", "noup", f"osd.{osd}")
-    run_admin_command(folder, entry, "osd", "down", str(osd))
-
-
-def _mark_out(folder: Path, entry: ClusterEntry, osd: int, packets: Packets) -> None:
-    run_admin_command(folder, entry, "osd", "out", str(osd))
+def _mark_osd(folder: Path, entry: ClusterEntry, osd: int, packets: Packets, *, down: bool) -> None:
+    if down:
+        run_admin_command(folder, entry, "osd", "set-group", "noup", f"osd.{osd}")
+    run_admin_command(folder, entry, "osd", "down" if down else "out", str(osd))
 
 
 def run_admin_command(folder: Path, entry: ClusterEntry, *words: str) -> str:
@@ -161,14 +148,20 @@ PARTITION = frozenset({"direction", "peer"})
 FAULTS: Mapping[str, ClusterFault] = {
     fault.name: fault
     for fault in (
-        ClusterFault("osd-killed", "OSD", "a killed OSD", _kill_osd),
-        ClusterFault("osd-hung", "OSD", "an OSD that hangs", _suspend_osd),
+        ClusterFault("osd-killed", "OSD", "a killed OSD",
+                     partial(_signal_osds, sent=signal.SIGKILL)),
+        ClusterFault("osd-hung", "OSD", "an OSD that hangs",
+                     partial(_signal_osds, sent=signal.SIGSTOP)),
         ClusterFault("osd-lost", "OSD", "an OSD that is lost with its data", lose_osd, loses=True),
-        ClusterFault("osd-down", "OSD", "an OSD marked down", _mark_down, remote=True),
-        ClusterFault("osd-out", "OSD", "an OSD taken out", _mark_out, remote=True),
-        ClusterFault("host-link-down", "host", "a host cut off", _cut_host),
+        ClusterFault("osd-down", "OSD", "an OSD marked down", partial(_mark_osd, down=True),
+                     remote=True),
+        ClusterFault("osd-out", "OSD", "an OSD taken out", partial(_mark_osd, down=False),
+                     remote=True),
+        ClusterFault("host-link-down", "host", "a host cut off",
+                     lambda folder, entry, host, _: set_link(entry, host, up=False)),
         ClusterFault("host-off", "host", "a host without power", None),
-        ClusterFault("host-hung", "host", "a host that hangs", _suspend_host),
+        ClusterFault("host-hung", "host", "a host that hangs",
+                     partial(_signal_osds, sent=signal.SIGSTOP, of_host=True)),
         ClusterFault("host-partitioned", "host", "a partitioned network", _drop_packets,
                      takes=PARTITION),
         ClusterFault("host-packet-loss", "host", "a network that loses packets", _drop_packets,

@@ -31,7 +31,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from stithy.clock import SystemClock
 from stithy.cluster import daemons
@@ -91,7 +90,11 @@ def make(folder: Path, entry: ClusterEntry, policy: RedundancyPolicy, size_bytes
         _make_replicated_pool(folder, METADATA_POOL, str(METADATA_PGS), policy.failures + 1)
     else:
         _make_replicated_pool(folder, POOL, pgs, policy.hosts)
-    _set_qualities(folder, policy)
+    wanted = {"csum_type": policy.checksum} if policy.checksum != "crc32c" else {}
+    if policy.compression != "none":
+        wanted |= {"compression_algorithm": policy.compression, "compression_mode": "force"}
+    for key, value in wanted.items():
+        ask_ceph(folder, "osd", "pool", "set", POOL, key, value)
     image = f"{entry.pool}/{entry.image}"
     words = ["create", "--size", f"{size_bytes // 2**20}M", "--image-feature", FEATURES]
     words += ["--data-pool", POOL] if policy.is_coded else []
@@ -121,18 +124,15 @@ def _make_replicated_pool(folder: Path, pool: str, pgs: str, count: int) -> None
     ask_ceph(folder, "osd", "pool", "application", "enable", pool, "rbd")
 
 
-def _set_qualities(folder: Path, policy: RedundancyPolicy) -> None:
-    wanted = {"csum_type": policy.checksum} if policy.checksum != "crc32c" else {}
-    if policy.compression != "none":
-        wanted |= {"compression_algorithm": policy.compression, "compression_mode": "force"}
-    for key, value in wanted.items():
-        ask_ceph(folder, "osd", "pool", "set", POOL, key, value)
-
-
 def attach(folder: Path, entry: ClusterEntry, access: Access = OWN) -> str:
     """Make a block device of the image, by the kernel's client where there is one."""
     by_kernel = map_image(entry.pool, entry.image, access, folder, limited=entry.limited)
-    return by_kernel or _attach_through_programs(folder, entry, access)
+    if by_kernel:
+        return by_kernel
+    conf = IMAGE_CONF if access == OWN else write_told(folder, Path(access.conf), access.user)
+    node = f"driver=rbd,node-name=image,pool={entry.pool},image={entry.image}"
+    options = f"conf={conf},user={access.user},discard=unmap,cache.direct=on"
+    return attach_through_nbd(folder, f"{node},{options}")
 
 
 def attach_again(folder: Path, entry: ClusterEntry) -> str:
@@ -150,15 +150,6 @@ def attach_again(folder: Path, entry: ClusterEntry) -> str:
     for lock in json.loads(shown):
         ask_ceph(folder, "osd", "blocklist", "add", lock["address"])
     return attach(folder, entry)
-
-
-def _attach_through_programs(folder: Path, entry: ClusterEntry, access: Access) -> str:
-    node = f"driver=rbd,node-name=image,pool={entry.pool},image={entry.image}"
-    own = access == OWN
-    conf = IMAGE_CONF if own else write_told(folder, Path(access.conf), access.user)
-    return attach_through_nbd(
-        folder, f"{node},conf={conf},user={access.user},discard=unmap,cache.direct=on"
-    )
 
 
 def attach_through_nbd(folder: Path, options: str) -> str:
@@ -268,26 +259,15 @@ def list_devices(image: str) -> Iterator[tuple[str, str]]:
     for kernel in KERNELS:
         if kernel.explain_unusable() is not None:
             continue
-        words = [
-            find_program("rbd"),
-            "device",
-            "list",
-            "--device-type",
-            kernel.kind,
-            "--format",
-            "json",
-        ]
-        for row in _list_rows(_read_output(words, None)):
+        words = ["device", "list", "--device-type", kernel.kind, "--format", "json"]
+        try:
+            rows = json.loads(_read_output([find_program("rbd"), *words], None) or "[]")
+        except ValueError:
+            continue
+        for row in rows.values() if isinstance(rows, dict) else rows:
             # The two clients call it otherwise.
             if image in (row.get("name"), row.get("image")):
                 yield kernel.kind, str(row["device"])
-
-
-def _list_rows(text: str | None) -> list[dict[str, Any]]:
-    with suppress(ValueError):
-        found = json.loads(text or "[]")
-        return list(found.values()) if isinstance(found, dict) else list(found)
-    return []
 
 
 def _read_output(words: list[str], folder: Path | None) -> str | None:
@@ -324,7 +304,9 @@ def check(device: Path) -> None:
         _refuse(
             _count_wrong_blocks(descriptor, seed), "came back as others than were written", device
         )
-        if _ask_for_zeros(descriptor):
+        # Not 0 where the device has no request for zeros, and the kernel writes them.
+        begin, size = (ctypes.c_int64(n * BLOCK_BYTES) for n in (ZEROED.start, len(ZEROED)))
+        if _LIBC.fallocate(descriptor, PUNCH_HOLE_KEEP_SIZE, begin, size) == 0:
             wrong = _count_wrong_blocks(descriptor, seed, ZEROED)
             _refuse(wrong, "are wrong after zeros were asked for", device)
     finally:
@@ -339,12 +321,6 @@ def _refuse(wrong: int, how: str, device: Path) -> None:
             remedy="do not use this way to the image: upgrade QEMU and libnbd, or use a kernel "
             "with rbd",
         )
-
-
-def _ask_for_zeros(descriptor: int) -> bool:
-    """Ask for zeros; False where the device has no such request, and the kernel writes them."""
-    begin, size = (ctypes.c_int64(n * BLOCK_BYTES) for n in (ZEROED.start, len(ZEROED)))
-    return bool(_LIBC.fallocate(descriptor, PUNCH_HOLE_KEEP_SIZE, begin, size) == 0)
 
 
 def _make_pattern(block: int, seed: bytes) -> bytes:
@@ -399,7 +375,12 @@ def remove(folder: Path) -> None:
     daemons.reap_daemons()
     for tag in tags:
         daemons.remove(tag)
-    _forget(folder)
+    # Its entry last: whoever is killed meanwhile leaves what can be found.
+    with suppress(FileNotFoundError):
+        for path in folder.iterdir():
+            if path.name != ENTRY:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        shutil.rmtree(folder)
 
 
 def is_alive(folder: Path) -> bool:
@@ -414,15 +395,6 @@ def find_pids(folder: Path) -> list[int]:
     """
     within = [*find_pids_within(folder), *find_pids_within(Path(f"{folder}{DELETED}"))]
     return [pid for pid in within if not PACKAGES.keys().isdisjoint(list_program_names(pid))]
-
-
-def _forget(folder: Path) -> None:
-    """Remove the folder, its entry last: whoever is killed meanwhile leaves what can be found."""
-    with suppress(FileNotFoundError):
-        for path in folder.iterdir():
-            if path.name != ENTRY:
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-        shutil.rmtree(folder)
 
 
 def find_serving_folder(device: str) -> Path | None:
@@ -462,9 +434,8 @@ def _is_answering(folder: Path, entry: ClusterEntry) -> bool:
         with suppress(InfrastructureError):
             return LocalRunner().run(Command(argv=words), timeout_s=IMAGE_ANSWER_S).code == 0
         return False
-    if not daemons.is_all_plugged(entry):
-        return False
-    return all(daemons.is_serving(folder, osd) for osd, _ in entry.osds)
+    plugged = (daemons.is_plugged(entry, host) for host in range(1, entry.hosts + 1))
+    return all(plugged) and all(daemons.is_serving(folder, osd) for osd, _ in entry.osds)
 
 
 def detach(folder: Path, images: Iterable[str]) -> None:

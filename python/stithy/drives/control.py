@@ -184,13 +184,10 @@ def describe_end(folder: Path) -> str:
     own = [program for place, program in _STARTED if place == folder.resolve()]
     program = own[-1] if own else None
     code = None if program is None else wait_for_end(program, END_PATIENCE_S)
-    return _describe_code(code) + "".join(f": {line}" for line in read_last_lines(folder))
-
-
-def _describe_code(code: int | None) -> str:
-    if code is None:
-        return ""
-    return f" by {name_signal(-code)}" if code < 0 else f" with code {code}"
+    how = ""
+    if code is not None:
+        how = f" by {name_signal(-code)}" if code < 0 else f" with code {code}"
+    return how + "".join(f": {line}" for line in read_last_lines(folder))
 
 
 def name_signal(number: int) -> str:
@@ -257,7 +254,7 @@ class DriveSpec:
         self._refuse_unless(
             self.size_bytes % self.sector_bytes == 0,
             f"{self.size_bytes} bytes are not a multiple of the sector, {self.sector_bytes} bytes",
-            f"give {_round_to_sectors(self.size_bytes, self.sector_bytes)}B",
+            f"give {max(self.size_bytes // self.sector_bytes, 1) * self.sector_bytes}B",
         )
         self._refuse_unless(
             self.scale >= 1, f"a scale of {self.scale:g} divides nothing", "give 1 or more"
@@ -288,11 +285,6 @@ def check_name(name: str) -> None:
     """Raise UserError for what cannot be the name of a drive."""
     if not NAME.fullmatch(name):
         raise UserError("this cannot be the name of a drive", where=repr(name), remedy=NAME_RULE)
-
-
-def _round_to_sectors(size_bytes: int, sector_bytes: int) -> int:
-    """The nearest size below that is a whole number of sectors, or one sector."""
-    return max(size_bytes // sector_bytes, 1) * sector_bytes
 
 
 PATIENCE_S = 60.0

@@ -196,7 +196,12 @@ def unmount(
         finished = _run([find_program("umount", MOUNTING), "--", str(folder)], runner)
         if finished.code != 0 and is_mounted(folder, *devices):
             if time.monotonic_s() >= until_s:
-                raise _find_busy(folder, finished)
+                users = name_users(find_users(folder))
+                problem = f"it could not be unmounted: {_take_last_words(finished)}"
+                remedy = (
+                    f"end what uses it: {users}" if users else "end what uses it, and try again"
+                )
+                raise PreconditionError(problem, where=str(folder), remedy=remedy)
             time.sleep_s(0.2)
 
 
@@ -240,12 +245,3 @@ def _take_last_words(finished: Finished) -> str:
     lines = [line.strip() for line in (finished.stdout + finished.stderr).splitlines()]
     said = [line for line in lines if line]
     return said[-1].rstrip(".") if said else f"it ended with code {finished.code}"
-
-
-def _find_busy(folder: Path, finished: Finished) -> PreconditionError:
-    users = name_users(find_users(folder))
-    return PreconditionError(
-        f"it could not be unmounted: {_take_last_words(finished)}",
-        where=str(folder),
-        remedy=f"end what uses it: {users}" if users else "end what uses it, and try again",
-    )

@@ -238,11 +238,8 @@ def repair(device: str, kind: str, *, runner: Runner | None = None) -> str:
         text = (finished.stdout + finished.stderr).strip()
         if finished.code == REPAIRED:
             return text
-    raise InfrastructureError(
-        f"{kind} could not be mounted: {text}",
-        where=device,
-        remedy="report it as a bug of the file system or of the emulated drive",
-    )
+    remedy = "report it as a bug of the file system or of the emulated drive"
+    raise InfrastructureError(f"{kind} could not be mounted: {text}", where=device, remedy=remedy)
 
 
 @dataclass(frozen=True)

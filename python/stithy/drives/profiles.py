@@ -181,11 +181,8 @@ def _find_named(what: str, name: str, known: Mapping[str, T], more: str = "") ->
         return known[name]
     near = find_closest(name, known)
     meant = f"did you mean {near}? " if near else ""
-    raise UserError(
-        f"no {what} of this name is shipped",
-        where=repr(name),
-        remedy=f"{meant}known are {', '.join(known)}{more}",
-    )
+    remedy = f"{meant}known are {', '.join(known)}{more}"
+    raise UserError(f"no {what} of this name is shipped", where=repr(name), remedy=remedy)
 
 
 WHOLE = ("channels", "cache.size_bytes", "sustained.after_bytes", "disk.queue_depth",

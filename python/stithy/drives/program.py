@@ -35,7 +35,14 @@ from stithy.names import find_closest
 from stithy.wire.drive import messages
 from stithy.wire.drive.jobs import DriveUpJob, NoFault
 from stithy.wire.messages import Failure, Warning
-from stithy.wire.program import DRIVE, Supervisor, find_program, make_failure_error
+from stithy.wire.program import (
+    DRIVE,
+    Supervisor,
+    close_streams,
+    find_program,
+    make_babble_error,
+    make_failure_error,
+)
 
 CONTROL = "control"
 """The socket's name in the program's folder."""
@@ -114,18 +121,11 @@ def start(
             program_up = _wait_until_serving(running, folder)
             places.add_devices(folder, (drive.device for drive in program_up.drives))
         finally:
-            _close(running)
+            close_streams(running)
         return program_up
     except BaseException:
         remove(folder)
         raise
-
-
-def _close(running: Running) -> None:
-    for stream in (running.stdin, running.stdout):
-        if stream is not None:
-            with suppress(BrokenPipeError):  # closing flushes what a dead program no longer reads
-                stream.close()
 
 
 def find(folder: Path) -> ProcessIdentity | None:
@@ -198,7 +198,12 @@ def _wait_until_serving(running: Running, folder: Path) -> DriveProgram:
     with Supervisor(running, None, SILENCE_S) as watch:
         for line in running.stdout:
             watch.note_message()
-            match _parse(line):
+            try:
+                message = messages.parse_drive_message(line)
+            except ValidationError as error:
+                shown = repr(line.strip()[:200])
+                raise make_babble_error(error, shown, "output of the drive program") from error
+            match message:
                 case Failure() as failure:
                     raise make_failure_error(failure)
                 case messages.DriveReady() as ready:
@@ -207,30 +212,12 @@ def _wait_until_serving(running: Running, folder: Path) -> DriveProgram:
                     warnings.append(text)
                 case messages.Serving() if identity := read_identity(running.pid):
                     return DriveProgram(folder, identity, tuple(drives), tuple(warnings))
-    raise _make_died_error(folder, watch.killed_because)
-
-
-def _parse(line: str) -> messages.AnyDriveMessage:
-    try:
-        return messages.parse_drive_message(line)
-    except ValidationError as error:
-        raise InfrastructureError(
-            f"a line is not a message ({error.errors()[0]['msg']}): {line.strip()[:200]!r}",
-            where="output of the drive program",
-            remedy="make sure that Stithy and its native programs are of the same version",
-        ) from error
-
-
-def _make_died_error(folder: Path, killed_because: str | None) -> InfrastructureError:
-    how = "".join(f": {line}" for line in control.read_last_lines(folder))
-    end_of_it = f"{killed_because}{how}" if killed_because else (
-        f"ended before its drives were up{control.describe_end(folder)}"
-    )  # fmt: skip
-    return InfrastructureError(
-        f"the program {end_of_it}",
-        where=DRIVE,
-        remedy="free memory if it was killed, and try again",
-    )
+    end_of_it = f"ended before its drives were up{control.describe_end(folder)}"
+    if watch.killed_because:
+        last = "".join(f": {line}" for line in control.read_last_lines(folder))
+        end_of_it = f"{watch.killed_because}{last}"
+    remedy = "free memory if it was killed, and try again"
+    raise InfrastructureError(f"the program {end_of_it}", where=DRIVE, remedy=remedy)
 
 
 KILLED = "its program was killed"
@@ -284,25 +271,16 @@ def find_drive(name: str) -> FoundDrive:
     if len(matching) == 1:
         return matching[0]
     if matching:
-        raise UserError(
-            "several drives have this name",
-            where=name,
-            remedy=f"give one of {', '.join(each.full_name for each in matching)}",
-        )
-    raise make_unknown_error(name, drives)
-
-
-def make_unknown_error(name: str, drives: Iterable[FoundDrive]) -> UserError:
-    """The error for a name that no drive has."""
+        remedy = f"give one of {', '.join(each.full_name for each in matching)}"
+        raise UserError("several drives have this name", where=name, remedy=remedy)
     names = [drive.full_name for drive in drives]
-    near = find_closest(name, names)
-    if near is not None:
+    if (near := find_closest(name, names)) is not None:
         remedy = f"did you mean {near}?"
     elif names:
         remedy = f"give one of {', '.join(names)}"
     else:
         remedy = "bring it up with `stithy drive up`; none is up"
-    return UserError("no drive of this name is up", where=repr(name), remedy=remedy)
+    raise UserError("no drive of this name is up", where=repr(name), remedy=remedy)
 
 
 def _list_drives_of(folder: Path, there: Sequence[Mount]) -> list[FoundDrive]:

@@ -251,8 +251,6 @@ class JobFile:
 def make_job_file(pattern: Pattern, target: FioTarget, load: FioLoad) -> JobFile:
     """One worker's job file. Raises UserError for what cannot be run there or in that way."""
     if pattern.trace is not None:
-        pass
-
         found = replay(pattern, target, load)
         common = _write_common(pattern, target, load)
         # What is replayed ends with its log, or its time.

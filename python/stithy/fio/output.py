@@ -9,6 +9,7 @@ counts; percentiles are never averaged.
 import errno
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,12 +62,11 @@ class Histogram(FrozenModel):
 
 def merge_histograms(histograms: Iterable[Histogram]) -> Histogram:
     """All of them as one."""
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     sum_s = 0.0
     for histogram in histograms:
         sum_s += histogram.sum_s
-        for time_ns, count in histogram.counts_by_ns.items():
-            counts[time_ns] = counts.get(time_ns, 0) + count
+        counts.update(histogram.counts_by_ns)
     return Histogram(counts_by_ns=dict(sorted(counts.items())), sum_s=sum_s)
 
 

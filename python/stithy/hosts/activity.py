@@ -11,6 +11,7 @@ import os
 import stat
 import struct
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -279,8 +280,13 @@ def list_births(directory: Path) -> frozenset[Birth] | None:
         names = os.listdir(directory)
     except OSError:
         return None
-    found = (_read_birth(directory / name) for name in names)
-    return frozenset(each for each in found if each is not None)
+    births: set[Birth] = set()
+    for path in (directory / name for name in names):
+        with suppress(FileNotFoundError):
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                births.add((status.st_ino, _read_birth_ns(path)))
+    return frozenset(births)
 
 
 def count_made_between(
@@ -288,14 +294,6 @@ def count_made_between(
 ) -> int | None:
     """How many files were made between two readings of a directory; None where one is missing."""
     return None if before is None or after is None else len(after - before)
-
-
-def _read_birth(path: Path) -> Birth | None:
-    try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return None
-    return (found.st_ino, _read_birth_ns(path)) if stat.S_ISREG(found.st_mode) else None
 
 
 def _read_birth_ns(path: Path) -> int:

@@ -6,15 +6,12 @@ kernel lacks is not missing by itself: what a part asks for is reported with tha
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from stithy.hosts.activity import NAMED_MAX, BusyProgram, MachineActivity
 from stithy.needs import DeviceNeed, Judgement, Machine, State, has_module
 from stithy.registry import Family, Plugin
 from stithy.units import format_duration, format_size
-
-if TYPE_CHECKING:
-    from stithy.storage.volume import OpenPlace
 
 SLOW_SOURCES = frozenset({"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"})
 """Each reading takes a microsecond or more, and a system call."""
@@ -31,7 +28,13 @@ def judge_cpu(machine: Machine) -> Iterator[Judgement]:
     else:
         yield Judgement("clock source", "there", str(source.value))
     yield _judge_clock(machine)
-    yield _count_cpus(machine)
+    cpus, model = machine.facts["cpus"].value, machine.facts["cpu_model"].value
+    found = f"{cpus}{f' of {model}' if model else ''}"
+    if cpus == 1:
+        remedy = "add a second CPU: driver, database and emulated drives share this one"
+        yield Judgement("CPUs", "disturbing", found, remedy)
+    else:
+        yield Judgement("CPUs", "there", found)
     yield _judge_governor(machine)
     yield _judge_idle(machine)
 
@@ -56,15 +59,6 @@ DEEP_S = 50e-6
 """From here on waking up is a good part of what an NVMe drive takes to answer."""
 
 CPU0 = "/sys/devices/system/cpu/cpu0"
-
-
-def _count_cpus(machine: Machine) -> Judgement:
-    cpus, model = machine.facts["cpus"].value, machine.facts["cpu_model"].value
-    found = f"{cpus}{f' of {model}' if model else ''}"
-    if cpus == 1:
-        remedy = "add a second CPU: driver, database and emulated drives share this one"
-        return Judgement("CPUs", "disturbing", found, remedy)
-    return Judgement("CPUs", "there", found)
 
 
 def _judge_governor(machine: Machine) -> Judgement:
@@ -153,7 +147,13 @@ def judge_kernel(machine: Machine) -> Iterator[Judgement]:
         state: State = "there" if judged.state == "there" else "absent"
         yield Judgement(what, state, f"{device.path}: {judged.found}", judged.remedy)
     for what, (place, module) in DRIVERS.items():
-        yield _judge_driver(machine, what, place, module)
+        if machine.text(place) is not None:
+            yield Judgement(what, "there", f"{place} is there")
+        elif has_module(machine, module):
+            yield Judgement(what, "absent", "its module is not loaded", f"modprobe {module}")
+        else:
+            remedy = f"use a kernel with {module}"
+            yield Judgement(what, "absent", "this kernel does not include it", remedy)
     yield _judge_feature("io_uring", machine.find_io_uring_problem(), _URING, "a ring can be made")
     yield _judge_control_groups(machine)
     pressure = None if machine.text("/proc/pressure/io") else "the kernel does not report it"
@@ -171,16 +171,6 @@ def _judge_feature(what: str, problem: str | None, remedy: str | None, found: st
     if problem is None:
         return Judgement(what, "there", found)
     return Judgement(what, "absent", problem, remedy)
-
-
-def _judge_driver(machine: Machine, what: str, place: str, module: str) -> Judgement:
-    if machine.text(place) is not None:
-        return Judgement(what, "there", f"{place} is there")
-    if has_module(machine, module):
-        return Judgement(what, "absent", "its module is not loaded", f"modprobe {module}")
-    return Judgement(
-        what, "absent", "this kernel does not include it", f"use a kernel with {module}"
-    )
 
 
 def _judge_control_groups(machine: Machine) -> Judgement:
@@ -263,33 +253,28 @@ FREE_BYTES_MIN = 4 * 2**30
 
 def _judge_room(machine: Machine) -> Iterator[Judgement]:
     """Memory, swap in use, and each place where a candidate could stand."""
-    yield _judge_memory(machine)
+    total, free = read_memory(machine, "MemTotal"), read_memory(machine, "MemAvailable")
+    if total is None or free is None:
+        yield Judgement("memory", "unknown", "the kernel does not report it")
+    else:
+        found = f"{format_size(free)} of {format_size(total)} available"
+        yield Judgement("memory", "there", found)
     total, free = read_memory(machine, "SwapTotal"), read_memory(machine, "SwapFree")
     if total and free is not None and (used := total - free):
         remedy = "free memory: otherwise swapped pages are read back during a window"
         yield Judgement("swap", "disturbing", f"{format_size(used)} in use", remedy)
     places = machine.places()
-    yield from (_judge_place(place) for place in places)
+    for place in places:
+        what = "memory" if place.memory_backed else place.filesystem
+        found = f"{place.path.parent} has {format_size(place.free_bytes)} free ({what})"
+        if place.free_bytes >= FREE_BYTES_MIN:
+            yield Judgement("space", "there", found)
+        else:
+            remedy = f"free space on {place.mount_point}, or put candidates elsewhere"
+            yield Judgement("space", "disturbing", found, remedy)
     if not places:
         problem = "no file system here has a directory that this user may use"
         yield Judgement("space", "unknown", problem, "create a directory that this user may use")
-
-
-def _judge_memory(machine: Machine) -> Judgement:
-    total, available = read_memory(machine, "MemTotal"), read_memory(machine, "MemAvailable")
-    if total is None or available is None:
-        return Judgement("memory", "unknown", "the kernel does not report it")
-    found = f"{format_size(available)} of {format_size(total)} available"
-    return Judgement("memory", "there", found)
-
-
-def _judge_place(place: "OpenPlace") -> Judgement:
-    what = "memory" if place.memory_backed else place.filesystem
-    found = f"{place.path.parent} has {format_size(place.free_bytes)} free ({what})"
-    if place.free_bytes >= FREE_BYTES_MIN:
-        return Judgement("space", "there", found)
-    remedy = f"free space on {place.mount_point}, or put candidates elsewhere"
-    return Judgement("space", "disturbing", found, remedy)
 
 
 def read_memory(machine: Machine, key: str) -> int | None:

@@ -11,6 +11,7 @@ import os
 import re
 import socket
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +79,10 @@ def list_devices_under(
 
     `path` may be a block device itself.
     """
-    below = _list_under_device(path.resolve().name, proc, sys) if _is_device(path) else None
+    below = None
+    with suppress(PermissionError):  # of a place that this user may not even look at
+        if path.is_block_device():
+            below = _list_under_device(path.resolve().name, proc, sys)
     return tuple(dict.fromkeys(below or _list_under_path(path, proc, sys)))
 
 
@@ -97,44 +101,24 @@ def find_shared(
     return f"the {mount.kind} at {mount.point}" if same else None
 
 
-def _is_device(path: Path) -> bool:
-    """Whether it is a block device; a place that this user may not even look at is none."""
-    try:
-        return path.is_block_device()
-    except PermissionError:
-        return False
-
-
 def _list_under_path(path: Path, proc: Path, sys: Path) -> Iterator[str]:
     mount = find_mount(path, proc)
     if mount.kind == "overlay":
-        for layer in _list_upper_layers(mount, proc):
-            yield from _list_under_path(layer, proc, sys)
+        # Inside a container the name of the layer is of nothing, or leads back into the overlay.
+        for layer in map(Path, re.findall(r"upperdir=([^,]*)", mount.options)):
+            if os.path.exists(layer) and find_mount(layer, proc) != mount:
+                yield from _list_under_path(layer, proc, sys)
         return
     for name in list_devices_of_mount(mount, sys):
         yield from _list_under_device(name, proc, sys)
 
 
-def _list_upper_layers(mount: Mount, proc: Path) -> list[Path]:
-    """Where an overlay's writes go; nothing inside a container, whose names are the host's.
-
-    There the name is of nothing, or leads back into the overlay.
-    """
-    layers = [Path(part) for part in re.findall(r"upperdir=([^,]*)", mount.options)]
-    return [layer for layer in layers if os.path.exists(layer) and find_mount(layer, proc) != mount]
-
-
 def list_devices_of_mount(mount: Mount, sys: Path) -> list[str]:
     """The devices on which a file system directly is."""
-    if mount.kind == "btrfs":
-        return _list_btrfs_devices(mount, sys)
-    # /dev/root is no device one can look at; the number of the file system always is.
-    link = sys / "dev" / "block" / mount.number
-    return [link.resolve().name] if link.exists() else []
-
-
-def _list_btrfs_devices(mount: Mount, sys: Path) -> list[str]:
-    """All devices of the btrfs that has the mount's source among them."""
+    if mount.kind != "btrfs":
+        # /dev/root is no device one can look at; the number of the file system always is.
+        link = sys / "dev" / "block" / mount.number
+        return [link.resolve().name] if link.exists() else []
     source = os.path.basename(os.path.realpath(mount.source))
     for members in sorted((sys / "fs" / "btrfs").glob("*/devices")):
         names = sorted(path.name for path in members.iterdir())
@@ -159,20 +143,12 @@ def _list_under_device(name: str, proc: Path, sys: Path) -> Iterator[str]:
     place = (sys / "class" / "block" / name).resolve()
     if (place / "partition").exists():
         yield from _list_under_device(place.parent.name, proc, sys)
-    for member in _list_children(place / "slaves"):
-        yield from _list_under_device(member, proc, sys)
-    if (file := _find_backing_file(place / "loop" / "backing_file")) is not None:
-        yield from _list_under_path(file, proc, sys)
-
-
-def _find_backing_file(where: Path) -> Path | None:
-    """The file of a loop device; None without one, and where this user may not see it."""
-    file = read_text(where)  # empty also of a device that has just lost its file
-    return Path(file) if file and os.path.exists(file) else None
-
-
-def _list_children(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+    for member in sorted((place / "slaves").glob("*")):
+        yield from _list_under_device(member.name, proc, sys)
+    # Nothing of a device that has just lost its file, nor where this user may not see that.
+    file = read_text(place / "loop" / "backing_file")
+    if file and os.path.exists(file):
+        yield from _list_under_path(Path(file), proc, sys)
 
 
 SECTOR_BYTES = 512

@@ -59,7 +59,7 @@ def read_machine_facts(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> 
         "kernel_arguments": lambda: " ".join(
             part for part in _read(proc / "cmdline").split() if _TELLING_ARGUMENTS.fullmatch(part)
         ),
-        "distribution": _read_distribution,
+        "distribution": lambda: platform.freedesktop_os_release()["PRETTY_NAME"],
         "python": platform.python_version,
         "cgroup_version": lambda: _read_cgroup_version(proc),
         "clock_source": lambda: _read(
@@ -103,11 +103,11 @@ def read_storage_facts(
 
 def _read_device(place: Path) -> dict[str, Fact]:
     disk = find_whole_disk(place)
-    queue = disk / "queue"
+    queue, firmware = disk / "queue", disk / "device" / "firmware_rev"
     readers: dict[str, Callable[[], Value]] = {
         "size_bytes": lambda: int(_read(place / "size")) * 512,
         "model": lambda: _read(disk / "device" / "model"),
-        "firmware": lambda: _read_either(disk / "device" / "firmware_rev", disk / "device" / "rev"),
+        "firmware": lambda: _read(firmware if firmware.exists() else disk / "device" / "rev"),
         "driver": lambda: (disk / "device" / "driver").resolve(strict=True).name,
         "rotational": lambda: _read(queue / "rotational") == "1",
         "scheduler": lambda: _read_choice(queue / "scheduler"),
@@ -142,10 +142,6 @@ def _raise_missing(reason: str) -> int:
 
 def _read(path: Path) -> str:
     return path.read_text(errors="replace").strip()
-
-
-def _read_either(first: Path, second: Path) -> str:
-    return _read(first if first.exists() else second)
 
 
 _CORE = re.compile(r"physical id\t: (\d+)\n(?:.*\n)*?core id\t\t: (\d+)")
@@ -198,11 +194,6 @@ _TELLING_ARGUMENTS = re.compile(
     r"clocksource|tsc|elevator|scsi_mod\.\w+|nvme(_core)?\.\w+|dm_mod\.\w+|intel_iommu|iommu|mem|"
     r"maxcpus|cgroup_no_v1|systemd\.unified_cgroup_hierarchy)(=.*)?"
 )
-
-
-def _read_distribution() -> str:
-    release = platform.freedesktop_os_release()
-    return release.get("PRETTY_NAME") or release["NAME"]
 
 
 def _read_cgroup_version(proc: Path) -> str:

@@ -24,7 +24,6 @@ from stithy.environment import search_path
 from stithy.errors import StithyError, give_reason
 from stithy.hosts import resources
 from stithy.hosts.activity import ActivityCounters, MachineActivity, read, watch
-from stithy.hosts.resources import list_parents
 from stithy.hosts.runner import (
     Command,
     Finished,
@@ -191,12 +190,8 @@ class LocalHost:
 
     def find_memory_limit_problem(self) -> str | None:
         """Why no memory limit can be set; no group is made to find out."""
-        folders = [folder for folder, _ in list_parents(Path("/proc"))]
-        if not folders:
-            return "no control group here delegates the memory controller"
-        if any(os.access(folder, os.W_OK | os.X_OK) for folder in folders):
-            return None
-        return f"no control group can be created in {folders[0]}"
+        parents = [folder for folder, _ in resources.list_parents(Path("/proc"))]
+        return resources.explain_no_group(parents, "the memory controller")
 
     def find_io_limit_problem(self) -> str | None:
         """Why no limit of reads and writes can be set; no group is made to find out."""

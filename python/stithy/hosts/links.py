@@ -11,7 +11,6 @@ import secrets
 import socket
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -78,7 +77,13 @@ def find_free_subnet(routes: Path = ROUTES) -> str:
 
     Raises PreconditionError where there is none.
     """
-    taken = [route for route in _list_routes(routes) if route.prefixlen > 0]
+    taken = []
+    for line in read_text(routes).splitlines()[1:]:
+        words = line.split()
+        # Addresses are the machine's own words. Source: proc(5).
+        address, mask = (int(words[n], 16).to_bytes(4, sys.byteorder) for n in (1, 7))
+        route = IPv4Network(f"{IPv4Address(address)}/{IPv4Address(mask)}", strict=False)
+        taken += [route] if route.prefixlen > 0 else []
     free = [
         subnet for subnet in TESTS.subnets(new_prefix=24) if not any(map(subnet.overlaps, taken))
     ]
@@ -89,14 +94,6 @@ def find_free_subnet(routes: Path = ROUTES) -> str:
             remedy="remove a route to a part of it (ip route)",
         )
     return str(secrets.choice(free).network_address).rpartition(".")[0]
-
-
-def _list_routes(routes: Path) -> Iterator[IPv4Network]:
-    """Their destinations. The file has addresses as the machine's own words. Source: proc(5)."""
-    for line in read_text(routes).splitlines()[1:]:
-        words = line.split()
-        address, mask = (int(words[n], 16).to_bytes(4, sys.byteorder) for n in (1, 7))
-        yield IPv4Network(f"{IPv4Address(address)}/{IPv4Address(mask)}", strict=False)
 
 
 def find_free_port(address: str) -> int:

@@ -14,7 +14,7 @@ at a time, and the throughput jumps by half (benches/NOTES.md, "Two speeds").
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,9 +179,17 @@ def list_parents(proc: Path) -> Iterator[tuple[Path, GroupFiles]]:
             if mount.kind == "cgroup" and of_memory:
                 yield locate_group(mount, own), V1
             elif controllers == [""] and mount.kind == "cgroup2":
-                yield from (
-                    (each, V2) for each in _list_delegating(locate_group(mount, own), mount.point)
-                )
+                for group in _list_delegating(locate_group(mount, own), mount.point):
+                    yield group, V2
+
+
+def explain_no_group(parents: Sequence[Path], what: str) -> str | None:
+    """Why no group can be made below one of these; None where one can."""
+    if not parents:
+        return f"no control group here delegates {what}"
+    if any(os.access(parent, os.W_OK | os.X_OK) for parent in parents):
+        return None
+    return f"no control group can be created in {parents[0]}"
 
 
 def locate_group(mount: Mount, group: str) -> Path:
@@ -277,16 +285,15 @@ class Controller:
 
     def find_problem(self, proc: Path = Path("/proc")) -> str | None:
         """Why there can be no limit; None where there can. No group is made to find out."""
-        own = self._find_parent(proc)
-        folders = (
-            [own] if own else [each for each, _ in list_parents(proc) if self._is_handed_on(each)]
-        )
-        if not folders:
-            names = " or ".join(f"`{each}`" for each in dict.fromkeys((self.new, self.old)))
-            return f"no control group here delegates the controller {names}"
-        if any(os.access(folder, os.W_OK | os.X_OK) for folder in folders):
-            return None
-        return f"no control group can be created in {folders[0]}"
+        folders = [
+            group
+            for group, _ in list_parents(proc)
+            if self.new in read_text(group / "cgroup.subtree_control").split()
+        ]
+        if own := self._find_parent(proc):
+            folders = [own]
+        names = " or ".join(f"`{each}`" for each in dict.fromkeys((self.new, self.old)))
+        return explain_no_group(folders, f"the controller {names}")
 
     def _find_parent(self, proc: Path) -> Path | None:
         """Where a group of version 1 may be made; None where the kernel has none that limits."""
@@ -297,9 +304,6 @@ class Controller:
                     if self.old in mount.options.split(",") and os.path.exists(path / self.sign):
                         return path
         return None
-
-    def _is_handed_on(self, folder: Path) -> bool:
-        return self.new in read_text(folder / "cgroup.subtree_control").split()
 
     def write(self, path: Path, text: str) -> None:
         """Write to a file of a group. Raises PreconditionError where the kernel refuses.
@@ -348,10 +352,7 @@ QUOTA_US_LEAST = 1_000
 
 
 def make_cap(
-    name: str,
-    cpus: float,
-    memory_cgroup: Path | None,
-    record: Callable[[Path], None],
+    name: str, cpus: float, memory_cgroup: Path | None, record: Callable[[Path], None]
 ) -> Throttle:
     """A group whose processes together take the time of so many CPUs at most, such as 0.4.
 
@@ -394,7 +395,9 @@ def make_throttle(
     `record` gets the path of a group of its own before it is made. Raises PreconditionError where
     there is no disk, or no group can be had.
     """
-    numbers = _list_disks(place, proc, sys)
+    disks = list_devices_of_mount(find_mount(place, proc), sys)
+    found = (read_text(find_whole_disk(sys / "class/block" / name) / "dev") for name in disks)
+    numbers = [*dict.fromkeys(filter(None, found))]  # `major:minor`
     if not numbers:
         raise IO.make_refusal(f"{place} lies on no disk that the kernel can limit", str(place))
     path, is_own = IO.group(name, memory_cgroup, record, proc)
@@ -405,10 +408,3 @@ def make_throttle(
         else:
             IO.write(path / IO.file, f"{number} rbps={bytes_per_s} wbps={bytes_per_s}")
     return Throttle(IO, path)
-
-
-def _list_disks(place: Path, proc: Path, sys: Path) -> list[str]:
-    """`major:minor` of the disks on which the file system of a place directly is."""
-    names = list_devices_of_mount(find_mount(place, proc), sys)
-    numbers = (read_text(find_whole_disk(sys / "class/block" / name) / "dev") for name in names)
-    return [*dict.fromkeys(filter(None, numbers))]

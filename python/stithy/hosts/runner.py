@@ -57,10 +57,6 @@ def find_server_user() -> ServerUser | None:
     )
 
 
-def _list_variables() -> tuple[str, ...]:
-    return tuple(start for engine in plugins(Engine).values() for start in engine.variables)
-
-
 def find_unprivileged() -> list[str]:
     """Users that a server may run as, best first: those that come with packages of engines."""
     engines = sorted(plugins(Engine).values(), key=lambda engine: engine.name != DEMO_ENGINE)
@@ -169,6 +165,7 @@ class LocalRunner:
     def _start_process(
         self, command: Command, stdin: int, stdout: int, stderr: int | IO[bytes]
     ) -> subprocess.Popen[str]:
+        variables = [start for engine in plugins(Engine).values() for start in engine.variables]
         try:
             return subprocess.Popen(
                 wrap_command(command),
@@ -179,7 +176,7 @@ class LocalRunner:
                 errors="replace",
                 cwd=command.directory or "/",
                 env={
-                    **copy_for_processes(_list_variables()),
+                    **copy_for_processes(tuple(variables)),
                     **self._environment,
                     **command.environment,
                 },

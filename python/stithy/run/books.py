@@ -109,14 +109,11 @@ def read_journal(path: Path) -> list[JournalEntry]:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return []
-    return [entry for line in lines if (entry := _read_entry(line)) is not None]
-
-
-def _read_entry(line: str) -> JournalEntry | None:
-    try:
-        return JournalEntry(**json.loads(line))
-    except (ValueError, TypeError):
-        return None  # torn by a crash
+    entries = []
+    for line in lines:
+        with suppress(ValueError, TypeError):  # torn by a crash
+            entries.append(JournalEntry(**json.loads(line)))
+    return entries
 
 
 @dataclass(frozen=True)

@@ -55,11 +55,8 @@ class Cluster:
     def alive(self) -> tuple[Path, ClusterEntry]:
         """Its folder and entry. Raises PreconditionError where it is not whole."""
         if self.folder is None or self.entry is None or not self.is_whole:
-            raise PreconditionError(
-                "the cluster was killed",
-                where=self.name,
-                remedy=f"remove its rest with `stithy cluster down {self.name}`",
-            )
+            remedy = f"remove its rest with `stithy cluster down {self.name}`"
+            raise PreconditionError("the cluster was killed", where=self.name, remedy=remedy)
         return self.folder, self.entry
 
     @property
@@ -106,17 +103,17 @@ def _remove_now(register: Register) -> Sequence[Left]:
 
 def list_clusters() -> Sequence[Cluster]:
     """All clusters that a person of this user started, also killed ones, by name."""
-    found = [_read_cluster(run) for run in list_registered() if run.by_hand]
+    found = []
+    for run in list_registered():
+        if run.by_hand:
+            facts = {resource.kind: resource.facts for resource in run.resources}
+            folder = Path(facts["cluster"]["folder"]) if "cluster" in facts else None
+            point = Path(facts["mount"]["path"]) if "mount" in facts else _find_device(folder)
+            drives = Path(facts["drive"]["folder"]) if "drive" in facts else None
+            entry = layout.read_entry(folder) if folder else None
+            name = run.run_id.removeprefix(MARK)
+            found.append(Cluster(name, run, folder, entry, point, drives))
     return sorted(found, key=lambda each: each.name)
-
-
-def _read_cluster(registered: Registered) -> Cluster:
-    facts = {resource.kind: resource.facts for resource in registered.resources}
-    folder = Path(facts["cluster"]["folder"]) if "cluster" in facts else None
-    point = Path(facts["mount"]["path"]) if "mount" in facts else _find_device(folder)
-    drives = Path(facts["drive"]["folder"]) if "drive" in facts else None
-    entry = layout.read_entry(folder) if folder else None
-    return Cluster(registered.run_id.removeprefix(MARK), registered, folder, entry, point, drives)
 
 
 def _find_device(folder: Path | None) -> Path | None:

@@ -137,11 +137,6 @@ def _remove_server(facts: Facts) -> None:
     end(find_pids_inside(Path(facts["data"]), facts["program"]), signal.SIGQUIT)
 
 
-def _remove_mark(facts: Facts) -> None:
-    with suppress(FileNotFoundError):
-        remove_mark(Path(facts["path"]), facts["run_id"])
-
-
 def _remove_directory(facts: Facts) -> None:
     """Only when it is empty: whatever else is in it is not Stithy's."""
     with suppress(FileNotFoundError):
@@ -187,7 +182,7 @@ def _remove_image(facts: Facts) -> None:
 
 CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
     "directory": _remove_directory,
-    "mark": _remove_mark,
+    "mark": lambda facts: remove_mark(Path(facts["path"]), facts["run_id"]),
     "tree": lambda facts: remove_own(Path(facts["volume"]), [facts["name"]], facts["run_id"]),
     "scratch": _remove_scratch,
     "cgroup": lambda facts: remove_group(Path(facts["path"])),
@@ -433,15 +428,15 @@ REMOVE: dict[str, Callable[[Path], None]] = {"drive": _remove_drive, "cluster": 
 
 def clean_orphans() -> Sequence[OrphanCleaned]:
     """Remove them all; to be called after the runs, whose own drives are gone by then."""
-    return [OrphanCleaned(orphan, _try_orphan_removal(orphan)) for orphan in list_orphans()]
-
-
-def _try_orphan_removal(orphan: Orphan) -> str | None:
-    try:
-        REMOVE[orphan.kind](orphan.folder)
-    except (OSError, StithyError) as error:
-        return give_reason(error)
-    return None
+    cleaned = []
+    for orphan in list_orphans():
+        left = None
+        try:
+            REMOVE[orphan.kind](orphan.folder)
+        except (OSError, StithyError) as error:
+            left = give_reason(error)
+        cleaned.append(OrphanCleaned(orphan, left))
+    return cleaned
 
 
 def list_dead_runs() -> Sequence[Registered]:

@@ -267,7 +267,10 @@ def settle(
     if volume.memory_backed:
         return None, NOT_EVICTABLE
     folder = _find_log_folder(context, candidate)
-    resident = sum(_evict(folder, parts) for parts in every)
+    resident = 0
+    for parts in every:
+        resident += drop_cached_pages(parts.data, folder if parts.log else None)
+        resident += drop_cached_pages(parts.log) if parts.log else 0
     return resident, STILL_THERE if resident else None
 
 
@@ -308,12 +311,6 @@ def compare(master: Contents, found: Contents, where: str) -> None:
 def _find_log_folder(context: Context, candidate: str) -> str | None:
     """The folder of the log in the database that a candidate has."""
     return context.servers.find_held(candidate).engine.log_folder
-
-
-def _evict(log_folder: str | None, parts: Parts) -> int:
-    if parts.log is None:
-        return drop_cached_pages(parts.data)
-    return drop_cached_pages(parts.data, log_folder) + drop_cached_pages(parts.log)
 
 
 def has_holes(context: Context, dataset: Dataset) -> bool:

@@ -11,7 +11,6 @@ from stithy.analysis.analyze import Analysis, judge_run, judge_windows
 from stithy.analysis.capacity import WantedLevel, choose_next_windows, list_trials
 from stithy.analysis.comparisons import ComparedPair
 from stithy.analysis.decision import DecisionStatus, judge_question
-from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict import Next
 from stithy.plan.additional import Additional, list_finished_blocks, list_tried, repeat_block
 from stithy.point import Point
@@ -21,8 +20,6 @@ from stithy.results.layout import RunDirectory
 from stithy.run.activity import StepKind
 from stithy.run.deciding import Deciders, Invalid, Judge, QuestionStatus, SoFar
 from stithy.run.events import InterimEffect
-from stithy.search import Search
-from stithy.study.model import Study
 from stithy.units import format_list
 
 Describe = Callable[[Analysis, DecisionStatus], str]
@@ -121,9 +118,12 @@ def search_further(so_far: SoFar) -> Additional | None:
     if not were_tried <= {window.id for window in evidence.windows}:
         # One of them cannot be read: trying it again would not make it better.
         return None
-    every = {setting: _find_wanted(evidence, setting, search, study)
-             for setting, _ in study.settings}  # fmt: skip
-    unfinished = {setting: wanted for setting, wanted in every.items() if wanted is not None}
+    unfinished: dict[Point, WantedLevel] = {}
+    for setting, _ in study.settings:
+        here = evidence.at_setting(setting)
+        trials = {name: list_trials(here, name, search) for name in study.candidates}
+        if (further := choose_next_windows(trials, search)) is not None:
+            unfinished[setting] = further
     if not unfinished:
         return None
     # Of several searches the one that is behind: so they meet the same drift.
@@ -131,7 +131,9 @@ def search_further(so_far: SoFar) -> Additional | None:
     wanted = unfinished[setting]
     point = setting.at_level(wanted.level)
     added = list_tried(study, so_far.steps, point, wanted.candidates)
-    after = windows[-1].id if windows else _find_last_before_windows(so_far)
+    earlier = windows or [
+        step for step in so_far.steps if plugins(StepKind)[step.kind].phase == "copying"
+    ]
     is_again = point in {step.window.point for step in windows if step.window}
     level = f"{wanted.level:,} user{'' if wanted.level == 1 else 's'}"
     where = f" with {setting.in_words()}" if setting.factors else ""
@@ -139,18 +141,4 @@ def search_further(so_far: SoFar) -> Additional | None:
         f"the search {'measures' if is_again else 'tries'} {level}{where} {'again ' * is_again}on "
         f"{format_list(wanted.candidates)}"
     )
-    return Additional(after, added, because)
-
-
-def _find_wanted(
-    evidence: Evidence, setting: Point, search: Search, study: Study
-) -> WantedLevel | None:
-    here = evidence.at_setting(setting)
-    return choose_next_windows(
-        {name: list_trials(here, name, search) for name in study.candidates}, search
-    )
-
-
-def _find_last_before_windows(so_far: SoFar) -> str:
-    copying = [step for step in so_far.steps if plugins(StepKind)[step.kind].phase == "copying"]
-    return copying[-1].id
+    return Additional(earlier[-1].id, added, because)

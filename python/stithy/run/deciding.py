@@ -274,14 +274,17 @@ class _InterimAnalyses:
         """Those of the steps that will be done as far as is known now."""
         if self._judge is None:
             return list(steps)
-        needed = self._status.blocks_needed if self._status else 0
-        return [step for step in steps if not step.if_undecided or self._is_due(step, needed)]
-
-    def _is_due(self, step: Step, needed: int | None) -> bool:
         if self._decided:
-            return False
-        assert step.window is not None  # only windows and what is around them may be spared
-        return needed is None or step.window.block < needed
+            return [step for step in steps if not step.if_undecided]
+        needed = self._status.blocks_needed if self._status else 0
+        if needed is None:
+            return list(steps)
+        # Only windows and what is around them may be spared.
+        return [
+            step
+            for step in steps
+            if not step.if_undecided or (step.window and step.window.block < needed)
+        ]
 
     def _judge_before(self, block: int) -> None:
         """Judge what there is before a block; once, whatever steps the block has."""

@@ -6,7 +6,7 @@ those of engines are their own `check`. Nothing is changed.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -136,7 +136,7 @@ def examine(
         for need in part.needs
         if need.prevents
     ]
-    lacks += [*_judge_memory(host), *_judge_results(here or Path.cwd())]
+    lacks += _list_demo_lacks(host, find_existing_part(here or Path.cwd()))
     return Examination(checks, tuple(parts), tuple(dict.fromkeys(lacks)), tuple(left))
 
 
@@ -187,6 +187,18 @@ def _list_backup_needs() -> dict[str, list[Need]]:
     return needs
 
 
+def _list_demo_lacks(machine: Machine, here: Path) -> Iterator[Judgement]:
+    """What the demo lacks besides its parts: memory, and a place for its results."""
+    available = read_memory(machine, "MemAvailable")
+    if available is not None and available < DEMO_MEMORY_BYTES:
+        found = f"{format_size(available)} to use, of {format_size(DEMO_MEMORY_BYTES)} for the demo"
+        remedy = "free memory, or write a study that fits: `stithy new`"
+        yield Judgement("memory", "missing", found, remedy)
+    if not os.access(here, os.W_OK | os.X_OK):
+        found = f"results cannot be written to {here}"
+        yield Judgement("results", "missing", found, "go elsewhere, or name a directory: --out")
+
+
 def list_needs(family: str) -> dict[str, Sequence[Need]]:
     """List what each plug-in of one of `FAMILIES` needs of the machine."""
     return {name: plugin.needs for name, plugin in plugins(_KINDS[family]).items()}
@@ -194,18 +206,3 @@ def list_needs(family: str) -> dict[str, Sequence[Need]]:
 
 def _judged(needs: Iterable[Need], machine: Machine) -> tuple[Needed, ...]:
     return tuple(Needed(need.why, need.optional, need.judge(machine)) for need in needs)
-
-
-def _judge_memory(machine: Machine) -> Iterable[Judgement]:
-    available = read_memory(machine, "MemAvailable")
-    if available is not None and available < DEMO_MEMORY_BYTES:
-        found = f"{format_size(available)} to use, of {format_size(DEMO_MEMORY_BYTES)} for the demo"
-        remedy = "free memory, or write a study that fits: `stithy new`"
-        yield Judgement("memory", "missing", found, remedy)
-
-
-def _judge_results(here: Path) -> Iterable[Judgement]:
-    there = find_existing_part(here)
-    if not os.access(there, os.W_OK | os.X_OK):
-        found = f"results cannot be written to {there}"
-        yield Judgement("results", "missing", found, "go elsewhere, or name a directory: --out")

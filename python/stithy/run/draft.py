@@ -27,7 +27,7 @@ from stithy.run.forecast import Forecast, correct_plan, read_factors
 from stithy.run.preflight import check_candidates, describe_shared_devices
 from stithy.run.room import check_room
 from stithy.run.volumes import KEEPER
-from stithy.storage.provider import ROLES, Provider, Room, Site, Storage
+from stithy.storage.provider import ROLES, Provider, Site, Storage
 from stithy.storage.several import create_storage
 from stithy.storage.volume import OpenPlace
 from stithy.study.keys import Draft, Option, write_study_text
@@ -200,7 +200,10 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
     check_candidates(study, plan, providers, keeper, host)
     places = {**providers, KEEPER: keeper}
     rooms = {
-        name: [_spare_room(room) for room in storage.list_rooms()]
+        name: [
+            replace(room, free_bytes=room.free_bytes and round(room.free_bytes * FREE_SHARE))
+            for room in storage.list_rooms()
+        ]
         for name, storage in places.items()
     }
     available = round((read_memory(host, "MemAvailable") or 0) * FREE_SHARE)
@@ -213,11 +216,6 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
             where="memory",
             remedy="free memory, or use a smaller database",
         )
-
-
-def _spare_room(room: Room) -> Room:
-    free = room.free_bytes
-    return room if free is None else replace(room, free_bytes=round(free * FREE_SHARE))
 
 
 def _make_provider(host: Host, study: Study, name: str) -> Storage:
@@ -235,15 +233,20 @@ def _make_provider(host: Host, study: Study, name: str) -> Storage:
 
 def _list_drafts(machine: Machine, wishes: Wishes, engine: str | None) -> Iterator[Draft]:
     """Studies without a size, the one with the most to compare first."""
-    places, memory = offer_places(machine), offer_memory(machine)
-    drives = offer_drives(machine)
+    places, drives = offer_places(machine), offer_drives(machine)
+    in_memory = (place for place in machine.places() if place.memory_backed)
+    memory = _name_option((place, _place_note(place)) for place in in_memory)
     if plugins(Scenario)[wishes.scenario].needs_drives:
         places, memory = [], []
     offers = [*places, *memory, *drives]
     for chosen in _list_choices(wishes, places, memory, drives):
         moves = plugins(Scenario)[wishes.scenario].moves
-        if moves:
-            chosen = _aim_first(chosen)
+        if moves and len(chosen) > 1:  # the second is the target of the first
+            first, second = chosen[:2]
+            note = f"{first.note}; {second.note}"
+            chosen = [replace(first, note=note, target=second.lines)]
+        elif moves:
+            continue
         if chosen:
             lines = [option.lines for option in (offers if moves else chosen)]
             others = tuple(offer for offer in offers if offer.lines not in lines)
@@ -271,14 +274,6 @@ def _list_choices(
     yield drives[:2]
     yield places[:1]
     yield memory[:1]
-
-
-def _aim_first(chosen: Sequence[Option]) -> Sequence[Option]:
-    """Make the second the target of the first; none where there is none."""
-    if len(chosen) < 2:
-        return ()
-    first, second = chosen[:2]
-    return [replace(first, note=f"{first.note}; {second.note}", target=second.lines)]
 
 
 def _begin_draft(
@@ -368,13 +363,6 @@ def offer_places(machine: Machine) -> list[Option]:
     """Directories on which a candidate could stand, most room first, none of them memory."""
     return _name_option(
         (place, _place_note(place)) for place in machine.places() if not place.memory_backed
-    )
-
-
-def offer_memory(machine: Machine) -> list[Option]:
-    """The same of file systems in memory."""
-    return _name_option(
-        (place, _place_note(place)) for place in machine.places() if place.memory_backed
     )
 
 

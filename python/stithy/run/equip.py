@@ -388,7 +388,10 @@ def describe_leftovers(
 
 def make_fingerprint(machine: Mapping[str, Fact], programs: Mapping[str, str]) -> dict[str, Scalar]:
     """The fingerprint of this machine with these versions of programs."""
-    found = {word: _read_scalar(machine.get(name)) for name, word in FACTS.items()}
+    found: dict[str, Scalar] = {}
+    for name, word in FACTS.items():
+        value = machine[name].value if name in machine else None
+        found[word] = value if isinstance(value, str | int | float) else None
     return {**found, **programs}
 
 
@@ -400,11 +403,6 @@ def describe_changes(before: Fingerprint, now: Fingerprint) -> tuple[str, ...]:
         for name, (old, new) in pairs.items()
         if not (is_same_memory(old, new) if name == MEMORY else old == new)
     )
-
-
-def _read_scalar(fact: Fact | None) -> Scalar:
-    value = fact.value if fact else None
-    return value if isinstance(value, str | int | float) else None
 
 
 def _format_fact(name: str, value: Scalar) -> str:

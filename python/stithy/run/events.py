@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from stithy.clock import Clock
 from stithy.collectors.collector import TimedSample
@@ -201,7 +200,12 @@ def log_events(path: Path, clock: Clock, observer: Observer) -> Observer:
 
     def observe(event: Event) -> None:
         if (name := NAMES.get(type(event))) is not None:
-            facts = _read_step(event) if isinstance(event, OfStep) else asdict(event)
+            if isinstance(event, OfStep):
+                own, step = dict(vars(event)), event.step
+                own.pop("step")
+                facts = {"step_id": step.id, "kind": step.kind, "candidate": step.candidate} | own
+            else:
+                facts = asdict(event)
             line = {"at_s": clock.now_s(), "event": name, **facts}
             # A full disk ends the run where results are written, not here.
             with suppress(OSError), path.open("a", encoding="utf-8") as file:
@@ -209,9 +213,3 @@ def log_events(path: Path, clock: Clock, observer: Observer) -> Observer:
         observer(event)
 
     return observe
-
-
-def _read_step(event: OfStep) -> dict[str, Any]:
-    step = event.step
-    head = {"step_id": step.id, "kind": step.kind, "candidate": step.candidate}
-    return {**head, **{k: v for k, v in vars(event).items() if k != "step"}}

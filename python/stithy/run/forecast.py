@@ -77,13 +77,12 @@ def correct_plan(plan: Plan, forecast: Forecast) -> Plan:
 
 def correct_steps(steps: Iterable[Step], forecast: Forecast) -> tuple[Step, ...]:
     """The steps with the times that they are expected to take."""
-    return tuple(_correct_step(step, forecast) for step in steps)
-
-
-def _correct_step(step: Step, forecast: Forecast) -> Step:
-    time_s = forecast.expected_s(step)
-    most_s = max(time_s, step.cost.time_s_max)
-    return replace(step, cost=replace(step.cost, time_s=time_s, time_s_max=most_s))
+    corrected = []
+    for step in steps:
+        time_s = forecast.expected_s(step)
+        most_s = max(time_s, step.cost.time_s_max)
+        corrected.append(replace(step, cost=replace(step.cost, time_s=time_s, time_s_max=most_s)))
+    return tuple(corrected)
 
 
 def _find_fixed_s(step: Step) -> float:

@@ -4,7 +4,7 @@ A session is one process's time with the run: from `stithy run` or `stithy resum
 failure, or its death. A pure reading: the machine is not asked.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,11 +114,8 @@ def _make_no_run(directory: RunDirectory) -> UserError:
     if there:
         written = directory.journal.exists()
         known = "no run begins in its journal" if written else "it has no journal"
-    return UserError(
-        f"not a run directory: {known}",
-        where=str(directory.root),
-        remedy="name a directory that `stithy run` wrote",
-    )
+    remedy = "name a directory that `stithy run` wrote"
+    return UserError(f"not a run directory: {known}", where=str(directory.root), remedy=remedy)
 
 
 def _is_of_a_start(directory: RunDirectory) -> bool:
@@ -137,13 +134,17 @@ def _make_history(entries: Sequence[JournalEntry], begun: Mapping[str, Any]) -> 
     skipped = [entry.facts for entry in entries if entry.event == "step-skipped"]
     finished = [entry.facts["id"] for entry in entries if entry.event == "step-finished"]
     started = [entry.facts for entry in entries if entry.event == "step-started"]
+    begins = [number for number, entry in enumerate(entries) if entry.event in BEGINNINGS]
+    stops = [*begins[1:], len(entries)]
     return History(
         run_id=begun["run_id"],
         study=Path(begun["study"]),
         study_sha256=begun["study_sha256"],
         null=begun["null"],
         machine=machine[-1],
-        sessions=tuple(_split_sessions(entries)),
+        sessions=tuple(
+            _read_session(entries[begin:stop]) for begin, stop in zip(begins, stops, strict=True)
+        ),
         finished=frozenset(finished),
         skipped={facts["id"]: facts["because"] for facts in skipped},
         additional=tuple(read_additional(entry.facts) for entry in entries if entry.event == ADDED),
@@ -171,12 +172,6 @@ def _read_masters(entries: Sequence[JournalEntry]) -> dict[str, str]:
         elif entry.event == MASTER_MADE:
             found[entry.facts["dataset"]] = str(entry.facts["sha256"])
     return found
-
-
-def _split_sessions(entries: Sequence[JournalEntry]) -> Iterator[RecordedSession]:
-    starts = [number for number, entry in enumerate(entries) if entry.event in BEGINNINGS]
-    for start, stop in zip(starts, [*starts[1:], len(entries)], strict=True):
-        yield _read_session(entries[start:stop])
 
 
 def _read_session(entries: Sequence[JournalEntry]) -> RecordedSession:

@@ -4,14 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from stithy.errors import UserError
-from stithy.openmetrics import (
-    CONTENT_TYPE,
-    END,
-    MetricFamily,
-    MetricPoint,
-    make_family,
-    written,
-)
+from stithy.openmetrics import CONTENT_TYPE, END, MetricFamily, MetricPoint, make_family, written
 from stithy.plan.steps import WindowPlan
 from stithy.run.live import INVALID_SHOWN, LiveRun, LiveState
 from stithy.run.serving import Address, LiveHandler, LiveServer, serve

@@ -1,6 +1,6 @@
 """The manifest of a run, from what its context knows by now."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -35,7 +35,6 @@ from stithy.results.manifest import (
     WorkloadFacts,
 )
 from stithy.run.context import Context, make_pace
-from stithy.storage.provider import Volume
 from stithy.storage.volume import list_volume_facts
 from stithy.study.candidates import find_url
 from stithy.study.database import select_settings
@@ -78,7 +77,10 @@ class ManifestFile:
         database = self._describe_database(own) if study.engines else None
         memory, others = self._describe_memory(), tuple(map(self._describe_engine, more))
         sessions = self._list_sessions(end, because, ended_at_s)
-        candidates = tuple(self._candidate(name, own) for name in study.candidates)
+        candidates = tuple(
+            self._make_candidate(name).model_copy(update=self._describe_own(name, own))
+            for name in study.candidates
+        )
         meters = {METERS: str(study.power)} if study.power else {}
         parts = check_comparable(
             study.scenario.comparable, workload, load, database, memory, stithy.__version__,
@@ -143,12 +145,16 @@ class ManifestFile:
         return (*before.sessions, now) if before else (now,)
 
     def _plan(self) -> PlanFacts:
-        plan = self._context.plan
+        plan, study = self._context.plan, self._context.file.study
+        search = None if plan.search is None else SearchFacts(
+            **asdict(plan.search.limit), **_copy_fields(SearchFacts, plan.search),
+            alone=not study.load.levels,
+        )  # fmt: skip
         windows = tuple(step.id for step in plan.steps if step.kind == "window")
         skipped = tuple(self._context.state.progress.skipped)
         return PlanFacts(
             windows=windows,
-            points=self._context.file.study.points,
+            points=study.points,
             skipped=skipped,
             further=tuple(
                 window.id
@@ -157,17 +163,10 @@ class ManifestFile:
             ),
             master_candidate=plan.master_candidate,
             question=None if plan.question is None else QuestionFacts(**vars(plan.question)),
-            search=self._search(),
+            search=search,
             limit=None if plan.limit is None else LimitFacts(**asdict(plan.limit)),
             null=plan.null,
         )
-
-    def _search(self) -> SearchFacts | None:
-        search = self._context.plan.search
-        if search is None:
-            return None
-        alone = not self._context.file.study.load.levels
-        return SearchFacts(**asdict(search.limit), **_copy_fields(SearchFacts, search), alone=alone)
 
     def _describe_workload(self) -> WorkloadFacts | None:
         study = self._context.file.study
@@ -250,13 +249,6 @@ class ManifestFile:
             if all(other.settings.get(name) == value for other in others)
         }
 
-    def _find_other_settings(self, candidate: str, engine: str) -> dict[str, str] | None:
-        known = self._context.state.known.server_facts.get(engine, {}).get(candidate)
-        shared = self._find_shared_settings(engine)
-        if known is None or shared is None:
-            return None
-        return {name: value for name, value in known.settings.items() if name not in shared}
-
     def _describe_memory(self) -> MemoryFacts | None:
         study = self._context.file.study
         if study.given_database is None or study.by_url:
@@ -283,26 +275,29 @@ class ManifestFile:
         known = self._context.state.known.calibrations.get(engine)
         return known or CalibrationFacts(missing_because="the run did not come to it")
 
-    def _candidate(self, name: str, engine: str) -> CandidateFacts:
-        """What is known of it now, with what it has of its own with the study's own engine."""
-        return self._make_candidate(name).model_copy(update=self._describe_own(name, engine))
-
     def _describe_own(self, name: str, engine: str) -> dict[str, Any]:
         """In what a candidate's server differs: it changes with what others have."""
         known = self._context.state.known.server_facts.get(engine, {}).get(name)
+        shared = self._find_shared_settings(engine)
+        others: dict[str, str] | None = None
+        if known is not None and shared is not None:
+            others = {name: value for name, value in known.settings.items() if name not in shared}
         is_own = known is not None and self._find_shared_version(engine) is None
         settings = self._context.file.study.candidates[name].settings
         return {
             "settings": dict(select_settings(settings, engine)),
-            "effective_settings": self._find_other_settings(name, engine),
+            "effective_settings": others,
             "server_version": known.version if known and is_own else None,
         }
 
     def _make_candidate(self, name: str) -> CandidateFacts:
         candidate = self._context.file.study.candidates[name]
         volume = self._context.volumes.made.get(name)
-        if volume is None and (known := self._find_earlier(name)) is not None:
-            return known
+        before = self._context.state.progress.before
+        if volume is None and before and before.manifest:
+            for known in before.manifest.candidates:
+                if known.name == name:
+                    return known
         base = CandidateFacts(
             name=name,
             provider=candidate.provider,
@@ -322,16 +317,19 @@ class ManifestFile:
                 for part in volume.parts
                 for drive in part.emulated
             ),
-            "arrays": tuple(_make_arrays(volume)),
-            "roles": tuple(_make_roles(volume)),
+            "arrays": tuple(
+                ArrayFacts(role=role, layer=of.layer, keys=dict(of.facts), members=of.members)
+                for role, part in volume.by_role.items()
+                if (of := part.array or part.system) is not None
+            ),
+            # The volumes of other roles that lie on no emulated drive.
+            "roles": tuple(
+                RoleFacts(role=role, **_copy_fields(RoleFacts, part) | {"path": str(part.path)})
+                for role, part in volume.by_role.items()
+                if role != "data" and not part.emulated
+            ),
         }
         return base.model_copy(update=found)
-
-    def _find_earlier(self, name: str) -> CandidateFacts | None:
-        before = self._context.state.progress.before
-        manifest = before.manifest if before else None
-        known = manifest.candidates if manifest else ()
-        return next((candidate for candidate in known if candidate.name == name), None)
 
 
 def _make_workload(asked: WorkloadKeys, driving: Driving) -> WorkloadFacts:
@@ -364,22 +362,6 @@ def _list_differing(every: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(
         name for name in names if any(facts.get(name) != every[0].get(name) for facts in every)
     )
-
-
-def _make_arrays(volume: Volume) -> Iterator[ArrayFacts]:
-    for role, part in volume.by_role.items():
-        if (array := part.array or part.system) is not None:
-            yield ArrayFacts(
-                role=role, layer=array.layer, keys=dict(array.facts), members=array.members
-            )
-
-
-def _make_roles(volume: Volume) -> Iterator[RoleFacts]:
-    """The volumes of other roles that lie on no emulated drive."""
-    for role, part in volume.by_role.items():
-        if role != "data" and not part.emulated:
-            same = _copy_fields(RoleFacts, part)
-            yield RoleFacts(role=role, **same | {"path": str(part.path)})
 
 
 def _copy_fields(kind: type[BaseModel], of: object) -> dict[str, Any]:

@@ -123,17 +123,13 @@ def read_records(
         until_s = clock.now_s() + 2 * every_s + LATE_ROWS_S
         try:
             rows = meter.plugin.read_record(meter.keys, from_s, to_s + every_s)
-            while not _is_complete(rows, to_s) and clock.now_s() < until_s:
+            while not (rows and rows[-1][0] >= to_s) and clock.now_s() < until_s:
                 context.session.stop.asked.wait(min(every_s, 1.0))
                 rows = meter.plugin.read_record(meter.keys, from_s, to_s + every_s)
             samples = [(at_s, OneSample(name, DRAW.name, watts)) for at_s, watts in rows]
         except Unreadable as reason:
             samples = [(to_s, OneSample(name, DRAW.name, None, str(reason)))]
         yield from (TimedSample(at_s, NAME, DRAW.unit, sample) for at_s, sample in samples)
-
-
-def _is_complete(rows: Sequence[tuple[float, float]], to_s: float) -> bool:
-    return bool(rows) and rows[-1][0] >= to_s
 
 
 def measure_idle(context: Context, step: Step) -> str:
@@ -159,7 +155,12 @@ def measure_idle(context: Context, step: Step) -> str:
         draws = list_draws(power, name, every, from_s, to_s)
         rows += [_make_row(power, name, meter, draw, from_s) for meter, draw in draws.items()]
     context.add_rows(METERS, rows)
-    return _describe_idle(rows, power)
+    said = "; ".join(
+        f"{row['candidate']} {row['missing_because'] or format(row['idle_w'], ',.1f') + ' W'}"
+        for row in rows
+        if row["meter"] == ALL
+    )
+    return f"{said}, idle for {format_measured_duration(power.idle_s)}"
 
 
 def _make_row(power: Power, candidate: str, meter: str, draw: MeanPower, from_s: float) -> Row:
@@ -178,15 +179,6 @@ def _make_row(power: Power, candidate: str, meter: str, draw: MeanPower, from_s:
         "idle_from_s": from_s, "idle_s": power.idle_s, "idle_w": draw.watts,
         "samples": draw.samples, "missing_because": draw.missing_because,
     }  # fmt: skip
-
-
-def _describe_idle(rows: Sequence[Row], power: Power) -> str:
-    parts = [
-        f"{row['candidate']} {row['missing_because'] or format(row['idle_w'], ',.1f') + ' W'}"
-        for row in rows
-        if row["meter"] == ALL
-    ]
-    return f"{'; '.join(parts)}, idle for {format_measured_duration(power.idle_s)}"
 
 
 def list_values(

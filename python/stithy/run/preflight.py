@@ -110,7 +110,9 @@ def check_machine(
     )
     if equipped:
         warnings += [*_describe_cpus(equipped), *_describe_versions(equipped)]
-        warnings += [*_describe_exporters(equipped)]
+        window_s = file.study.load.duration_s if file.study.given_load else math.inf
+        for name, seen in equipped.exporters.items():
+            warnings += describe_doubts(name, seen, window_s)
     warnings += find_scenario(file.study).describe_settings(file.study)
     warnings += [*describe_remote(file.study), *describe_networks(file.study)]
     warnings += describe_rounding(read_document("study", file.content.decode("utf-8-sig")).data)
@@ -222,11 +224,9 @@ def _refuse_unlike(providers: Mapping[str, Storage]) -> None:
     ]
     if any(place != places[0] for place in places):
         first, second = (str(storage.place()) for storage in providers.values())
-        raise PreconditionError(
-            f"{second} is not on the file system of {first}",
-            where="--null",
-            remedy="name a directory inside of that file system, not the one it is mounted on",
-        )
+        problem = f"{second} is not on the file system of {first}"
+        remedy = "name a directory inside of that file system, not the one it is mounted on"
+        raise PreconditionError(problem, where="--null", remedy=remedy)
 
 
 def describe_shared_devices(providers: Mapping[str, Storage]) -> Iterator[str]:
@@ -321,12 +321,6 @@ def _describe_versions(equipped: Equipped) -> Iterator[str]:
         )
 
 
-def _describe_exporters(equipped: Equipped) -> Iterator[str]:
-    load = equipped.file.study.given_load
-    for name, seen in equipped.exporters.items():
-        yield from describe_doubts(name, seen, load.duration_s if load else math.inf)
-
-
 def list_cautions(study: Study, machine: Machine) -> Iterator[str]:
     """What prevents no run, but changes what it shows: one sentence each."""
     for because, count in Counter(study.impossible.values()).items():
@@ -388,28 +382,19 @@ def check_directory(directory: Path, providers: Mapping[str, Storage]) -> None:
     real = directory.resolve()
     for name, place in _list_places(providers).items():
         if real.is_relative_to(place) or place.is_relative_to(real):
-            raise UserError(
-                f"the results directory {directory} and candidate {name} overlap",
-                where="--out",
-                remedy="keep the results outside the measured directories",
-            )
-    there = find_existing_part(directory)
+            problem = f"the results directory {directory} and candidate {name} overlap"
+            remedy = "keep the results outside the measured directories"
+            raise UserError(problem, where="--out", remedy=remedy)
+    there, remedy = find_existing_part(directory), "name another directory with --out"
     if there.is_dir() and not os.access(there, os.R_OK | os.W_OK | os.X_OK):
-        raise PreconditionError(
-            f"{there} is not writable for this user",
-            where="--out",
-            remedy="name another directory with --out",
-        )
+        problem = f"{there} is not writable for this user"
+        raise PreconditionError(problem, where="--out", remedy=remedy)
     if there == directory and (not directory.is_dir() or any(directory.iterdir())):
-        raise UserError(
-            f"{directory} exists and is not an empty directory",
-            where="--out",
-            remedy="name another one: results are never overwritten",
-        )
+        problem = f"{directory} exists and is not an empty directory"
+        remedy = "name another one: results are never overwritten"
+        raise UserError(problem, where="--out", remedy=remedy)
     if not there.is_dir():
-        raise UserError(
-            f"{there} is not a directory", where="--out", remedy="name another directory with --out"
-        )
+        raise UserError(f"{there} is not a directory", where="--out", remedy=remedy)
 
 
 def _list_places(providers: Mapping[str, Storage]) -> dict[str, Path]:
@@ -423,11 +408,9 @@ def _refuse_nesting(providers: Mapping[str, Storage]) -> None:
     for name, place in places.items():
         for other, around in places.items():
             if name != other and place.is_relative_to(around):
-                raise PreconditionError(
-                    f"{place} is inside {around}, the directory of candidate {other}",
-                    where=f"candidate {name}",
-                    remedy="give each candidate a directory of its own",
-                )
+                problem = f"{place} is inside {around}, the directory of candidate {other}"
+                remedy = "give each candidate a directory of its own"
+                raise PreconditionError(problem, where=f"candidate {name}", remedy=remedy)
 
 
 def _refuse_sharing(providers: Mapping[str, Storage]) -> None:
@@ -437,12 +420,9 @@ def _refuse_sharing(providers: Mapping[str, Storage]) -> None:
         for room in provider.list_rooms():
             other = owners.setdefault(room.filesystem_id, name)
             if room.exclusive and other != name:
-                raise PreconditionError(
-                    f"{room.mount_point} is the same {room.filesystem_id} as that of candidate "
-                    f"{other}",
-                    where=f"candidate {name}",
-                    remedy="give each candidate a device of its own",
-                )
+                same = f"is the same {room.filesystem_id} as that of candidate {other}"
+                remedy, where = "give each candidate a device of its own", f"candidate {name}"
+                raise PreconditionError(f"{room.mount_point} {same}", where=where, remedy=remedy)
 
 
 def _check_way(name: str, place: Path, host: Host, user: str) -> None:

@@ -12,7 +12,7 @@ would not be that.
 """
 
 import shutil
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -77,7 +77,11 @@ def find_remaining(
     known = {*history.finished, *history.skipped}
     ends = [step for step in steps if step.at_end and step.id not in known]
     checks = [step for step in ends if step.candidate in databases]
-    settled = _list_settled(steps, calibrations, masters)
+    settled = {
+        step.id
+        for step in steps
+        if step.id in calibrations or (_is_loading(step) and step.dataset in masters)
+    }
     done = _list_done(steps, left, checks) | settled
     impossible = {step.id: GONE for step in ends if step.id in done}
     again = {step.id for step in steps if _is_loading(step)} - done
@@ -144,13 +148,6 @@ def _list_calibrations(
         step_id = make_step_id("calibrate", None if engine == own else engine)
         if step_id in history.finished and of.calibration and of.calibration.connections:
             yield step_id, (engine, of.calibration)
-
-
-def _list_settled(
-    steps: Sequence[Step], calibrated: Container[str], masters: frozenset[str]
-) -> frozenset[str]:
-    loading = {step.id for step in steps if _is_loading(step) and step.dataset in masters}
-    return frozenset(loading | {step.id for step in steps if step.id in calibrated})
 
 
 def _state(

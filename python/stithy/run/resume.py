@@ -130,10 +130,10 @@ def _find_past(directory: RunDirectory, tools: Tools, *, force: bool) -> Resumab
         if key in history.machine and key not in equipped.machine:
             problems.attempt(provider.check)
     problems.refuse(str(directory.root))
-    changed = (
-        *_has_study_changed(history, file),
-        *describe_changes(history.machine, equipped.machine),
-    )
+    changed = tuple(describe_changes(history.machine, equipped.machine))
+    with suppress(OSError):  # a study that is gone or closed says nothing
+        if history.study.read_bytes() != file.content:
+            changed = (f"the study {history.study}", *changed)
     if changed and not force:
         raise PreconditionError(
             f"windows from before and after would not be comparable, because this has changed: "
@@ -188,15 +188,6 @@ def _read_study_copy(directory: RunDirectory, history: History) -> StudyFile:
         )
     named = replace(kept, path=history.study)
     return make_null_file(named) if history.null else named
-
-
-def _has_study_changed(history: History, file: StudyFile) -> list[str]:
-    """Whether the person changed the study since; one that is gone or closed says nothing."""
-    try:
-        now = history.study.read_bytes()
-    except OSError:
-        return []
-    return [] if now == file.content else [f"the study {history.study}"]
 
 
 def _enter(found: ResumableRun) -> Books:

@@ -1,6 +1,6 @@
 """Whether all candidates and the master copy fit together, by file system and in memory."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,12 @@ def check_room(
     study: Study, plan: Plan, rooms: Mapping[str, Sequence[Room]], available: int
 ) -> None:
     """Raise unless all candidates fit together, by file system and in the `available` memory."""
-    shares = list(_share_room(plan, rooms))
+    needs = {**sum_space(plan), KEEPER: plan.masters_bytes}
+    shares = [
+        _Share(name, room, needs[name] if room.takes_bytes is None else room.takes_bytes)
+        for name, parts in rooms.items()
+        for room in parts
+    ]
     for place in dict.fromkeys(share.room.filesystem_id for share in shares):
         here = [share for share in shares if share.room.filesystem_id == place]
         needed = sum(share.size_bytes for share in here) + RESERVE_BYTES
@@ -43,14 +48,6 @@ class _Share(NamedTuple):
     candidate: str
     room: Room
     size_bytes: int
-
-
-def _share_room(plan: Plan, rooms: Mapping[str, Sequence[Room]]) -> Iterator[_Share]:
-    needs = {**sum_space(plan), KEEPER: plan.masters_bytes}
-    for name, parts in rooms.items():
-        for room in parts:
-            taken = room.takes_bytes
-            yield _Share(name, room, needs[name] if taken is None else taken)
 
 
 def _make_room_problem(

@@ -123,11 +123,8 @@ class _Rounds(threading.Thread):
         self._hear(kept)
 
     def _round(self, due_s: float) -> None:
-        at_s, begin_s, cpu_s = (
-            self._clock.now_s(),
-            self._clock.monotonic_s(),
-            measure_thread_cpu_s(),
-        )
+        at_s, begin_s = self._clock.now_s(), self._clock.monotonic_s()
+        cpu_s = measure_thread_cpu_s()
         self._keep(sample for collector in self._watched for sample in collector.read(at_s))
         own = (at_s - due_s, self._clock.monotonic_s() - begin_s, measure_thread_cpu_s() - cpu_s)
         self._readings += [

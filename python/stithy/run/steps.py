@@ -14,7 +14,6 @@ from stithy.run.events import Note
 from stithy.run.power import measure_idle
 from stithy.run.surroundings import check_baseline
 from stithy.run.window import measure_window
-from stithy.storage.provider import Volume
 
 
 def provision(context: Context, step: Step) -> str:
@@ -29,15 +28,14 @@ def provision(context: Context, step: Step) -> str:
         )
     if volume.database is not None:
         return "the database is marked as the run's"
-    return "; ".join(_describe_volume(part) for part in volume.parts)
-
-
-def _describe_volume(volume: Volume) -> str:
-    array = f", an array of {len(volume.array.members)}" if volume.array else ""
-    plural = "s" if len(volume.emulated) > 1 else ""
-    names = " and ".join(drive.device for drive in volume.emulated)
-    under = f", {volume.emulated[0].role} on the emulated drive{plural} {names}" if names else ""
-    return f"{volume.path} on {volume.filesystem}{array}{under}"
+    words = []
+    for part in volume.parts:
+        array = f", an array of {len(part.array.members)}" if part.array else ""
+        drives, plural = part.emulated, "s" if len(part.emulated) > 1 else ""
+        names = " and ".join(drive.device for drive in drives)
+        under = f", {drives[0].role} on the emulated drive{plural} {names}" if names else ""
+        words.append(f"{part.path} on {part.filesystem}{array}{under}")
+    return "; ".join(words)
 
 
 def find_shared_device(

@@ -76,7 +76,12 @@ def make_row(context: Context, measured: "MeasuredWindow") -> Row:
         for drive in volume.drives
         if name != candidate
     }
-    moved = {name: _count_moved(before, after, name) for name in after.others.devices}
+    moved = {}
+    for name, device in after.others.devices.items():
+        then = before.others.devices[name].bytes if name in before.others.devices else {}
+        moved[name] = sum(
+            find_counter_growth(then.get(kind, 0), device.bytes[kind]) for kind in ("read", "write")
+        )
     here = {name for part in volumes[candidate].parts for name in part.devices}
     elsewhere = sum(moved[name] for name in moved if name not in here and not is_partition(name))
     on_disks = sum(moved.get(name, 0) for name in disks)
@@ -104,12 +109,6 @@ def make_row(context: Context, measured: "MeasuredWindow") -> Row:
             "log_files_made": count_made_between(before.log_files, after.log_files),
         }
     )
-
-
-def _count_moved(before: MachineSnapshot, after: MachineSnapshot, name: str) -> int:
-    now, known = after.others.devices[name].bytes, before.others.devices
-    then = known[name].bytes if name in known else {}
-    return sum(find_counter_growth(then.get(kind, 0), now[kind]) for kind in ("read", "write"))
 
 
 SPIN_S = 0.2

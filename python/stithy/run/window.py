@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from stithy.activity import collect_expected_errors
 from stithy.collectors.collector import TimedSample
@@ -32,11 +31,6 @@ from stithy.run.events import WindowSampled
 from stithy.run.sampler import Sampler, make_series_rows
 from stithy.run.session import Stop, UsersStart
 from stithy.run.surroundings import MachineSnapshot, snapshot
-
-if TYPE_CHECKING:
-    from stithy.run.drives import DriveReading
-
-    pass
 
 
 @dataclass
@@ -203,7 +197,10 @@ def _stop_when_full(context: Context, measured: MeasuredWindow) -> None:
 def write_window(context: Context, directory: WindowDirectory, measured: "MeasuredWindow") -> str:
     """Write all tables of a window; returns in words what came of it."""
     row = make_window_row(context, measured)
-    _add_power_records(context, measured)
+    if (times := measured.times) is not None:
+        within = (times.measure_from_s, times.measure_to_s)
+        records = power.read_records(context, measured.window.candidate, *within)
+        measured.readings = (*measured.readings, *records)
     around = [surroundings.make_row(context, measured)] if measured.snapshots else []
     pairs = list(zip(measured.window.activities, measured.activities, strict=True))
     found: dict[str, list[Row]] = {
@@ -237,14 +234,6 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     if not row["complete"]:
         return f"no measurement: {row['missing_because']}"
     return "; ".join(activity.said() for activity in measured.activities)
-
-
-def _add_power_records(context: Context, measured: "MeasuredWindow") -> None:
-    """Add the samples that meters have recorded by themselves."""
-    if (times := measured.times) is not None:
-        within = (times.measure_from_s, times.measure_to_s)
-        records = power.read_records(context, measured.window.candidate, *within)
-        measured.readings = (*measured.readings, *records)
 
 
 def _list_power_values(
@@ -304,17 +293,10 @@ def _make_drive_rows(context: Context, measured: "MeasuredWindow") -> list[Row]:
         path = drive.log_stem.with_name(drive.log_stem.name + LOG_SUFFIX)
         log = read_log(path, times.measure_from_s, times.measure_to_s)
         then, now = before[drive.name], after[drive.name]
-        means_s = _measure_device_mean_s(then, now)
+        means_s: dict[str, float | None] = {}  # of a device that the kernel counts
+        if then.device is not None and now.device is not None:
+            writes = now.answered("write") - then.answered("write")
+            means_s = average_times_s(then.device, now.device, writes)
         window_id = measured.window.id
         rows += make_drive_rows(window_id, drive.name, then.reported, now.reported, log, means_s)
     return rows
-
-
-def _measure_device_mean_s(
-    before: "DriveReading", after: "DriveReading"
-) -> dict[str, float | None]:
-    """What requests took on a drive's block device; empty where the kernel does not count it."""
-    then, now = before.device, after.device
-    if then is None or now is None:
-        return {}
-    return average_times_s(then, now, after.answered("write") - before.answered("write"))

@@ -11,7 +11,7 @@ so and have no signature.
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -317,12 +317,10 @@ def may_format(
         return content
     stays, names = _list_stable_names(given, device, dev, sys)
     if not wipe:
-        raise _refuse(
-            f"{given} is not empty: it holds {content}",
-            where,
-            "name another device, or give all of that up with `wipe: true`"
-            f"{_suggest_stable_name(names, stays)}",
-        )
+        remedy = "name another device, or give all of that up with `wipe: true`"
+        if not stays and (first := next(iter(names), None)):
+            remedy = f"{remedy} and its name {first}"
+        raise _refuse(f"{given} is not empty: it holds {content}", where, remedy)
     if not stays:
         raise _refuse(
             f"{given} holds {content}, and by this name it could be another device tomorrow",
@@ -382,11 +380,6 @@ def _list_stable_names(
     return str(given) in names, tuple(names)
 
 
-def _suggest_stable_name(names: Iterable[str], stays: bool) -> str:
-    first = next(iter(names), None)
-    return f" and its name {first}" if first and not stays else ""
-
-
 def _find_uses(device: Path, proc: Path, sys: Path) -> Iterator[tuple[str, str]]:
     """What uses it, each with its remedy; the first is enough."""
     place = (sys / "class" / "block" / device.name).resolve()
@@ -396,7 +389,10 @@ def _find_uses(device: Path, proc: Path, sys: Path) -> Iterator[tuple[str, str]]
     number = read_text(place / "dev")
     for mount in list_mounts(proc):
         if mount.number == number or os.path.realpath(mount.source) == str(device):
-            yield f"it is mounted at {mount.point}", _explain_unmount(mount.point)
+            remedy = "unmount it, if nothing on it is needed"
+            if mark := read_mark(mount.point):
+                remedy = f"wait for the end of run {mark.run_id}, or remove it with `stithy clean`"
+            yield f"it is mounted at {mount.point}", remedy
     swaps = read_text(proc / "swaps").splitlines()[1:]
     if any(line.split()[0] == str(device) for line in swaps):
         yield "it is swap space", "turn it off with swapoff, if the machine can do without"
@@ -422,13 +418,6 @@ def _find_openers(place: Path, proc: Path) -> list[processes.User]:
         return by_nbd or DRIVE in processes.list_program_names(pid)
 
     return processes.find_openers(numbers, serves, proc)
-
-
-def _explain_unmount(point: Path) -> str:
-    """How a mount comes to its end: one of Stithy's own by its run."""
-    if mark := read_mark(point):
-        return f"wait for the end of run {mark.run_id}, or remove it with `stithy clean`"
-    return "unmount it, if nothing on it is needed"
 
 
 def _list_signatures(device: Path, runner: Runner) -> Iterator[tuple[str, str]]:

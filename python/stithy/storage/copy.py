@@ -116,7 +116,15 @@ def drop_cached_pages(root: Path, without: str | None = None) -> int:
 
     Only clean pages are dropped: sync first. On tmpfs nothing can be dropped. `without` as above.
     """
-    return sum(map(_drop_cached_pages_of, _list_files(root, without)))
+    resident_bytes = 0
+    for path in _list_files(root, without):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            resident_bytes += _count_resident_bytes(fd)
+        finally:
+            os.close(fd)
+    return resident_bytes
 
 
 def measure_tree(root: Path) -> tuple[int, int]:
@@ -201,15 +209,6 @@ def _copy_owner(source: Path, target: Path) -> None:
     if (found.st_uid, found.st_gid) != (target.stat().st_uid, target.stat().st_gid):
         os.chown(target, found.st_uid, found.st_gid)
     target.chmod(stat.S_IMODE(found.st_mode))
-
-
-def _drop_cached_pages_of(path: Path) -> int:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        return _count_resident_bytes(fd)
-    finally:
-        os.close(fd)
 
 
 _LIBC = ctypes.CDLL(None, use_errno=True)

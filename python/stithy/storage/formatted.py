@@ -31,12 +31,6 @@ MOUNT_OPTIONS = ("noatime",)
 """
 
 
-def make_place_name() -> Path:
-    """A folder for mount points that no run had before; it is not made."""
-    place = next((folder for folder in PLACES if os.access(folder, os.W_OK | os.X_OK)), PLACES[-1])
-    return place / f"{PREFIX}{secrets.token_hex(4)}"
-
-
 def need_rights(rights: Sequence[Need], what: str, where: str, instead: str) -> None:
     """Raise PreconditionError where this machine or user lacks one of the rights for `what`."""
     here = LocalHost()
@@ -60,7 +54,9 @@ class MadeAnew(Storage):
         self._candidate = candidate
         self._where = f"candidate {candidate}"
         self._site = site
-        self._place = make_place_name()
+        open_places = (folder for folder in PLACES if os.access(folder, os.W_OK | os.X_OK))
+        # A folder for mount points that no run had before; it is not made.
+        self._place = next(open_places, PLACES[-1]) / f"{PREFIX}{secrets.token_hex(4)}"
 
     def place(self) -> Path:
         """The folder that holds the mount points."""

@@ -205,7 +205,9 @@ class OneLayer:
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> core_schema.CoreSchema:
         """Read by `read`, written as in a study file."""
-        written = core_schema.plain_serializer_function_ser_schema(_write)
+        written = core_schema.plain_serializer_function_ser_schema(
+            lambda layer: layer and {layer.name: layer.spec.model_dump(mode="json", by_alias=True)}
+        )
         return core_schema.no_info_plain_validator_function(self.read, serialization=written)
 
     def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
@@ -227,12 +229,6 @@ class OneLayer:
         known = self.make_model().model_validate(keys)
         [name] = known.model_fields_set
         return Layer(name, getattr(known, name))
-
-
-def _write(value: Layer | None) -> dict[str, Any] | None:
-    if value is None:
-        return None
-    return {value.name: value.spec.model_dump(mode="json", by_alias=True)}
 
 
 def check_members(

@@ -104,15 +104,13 @@ def mount_volume(volume: Volume, record: Record) -> tuple[Volume, tuple[str, ...
 
     An image may be another device than before.
     """
-    parts = {role: _attach_part(part, record) for role, part in volume.by_role.items()}
+    parts = dict(volume.by_role)
+    for role, part in volume.by_role.items():
+        clusters = list(list_laboratories(replace(part, others={}))) if part.cluster else []
+        if clusters:
+            device = image.attach_again(*clusters[0])
+            if (name := Path(device).name) != part.devices[0]:
+                record("mount", {"path": str(part.path), "device": device})
+            parts[role] = replace(part, devices=(name,))
     fresh = replace(parts.pop("data"), others=parts)
     return fresh, mount_again(list_mounted_drives(fresh))
-
-
-def _attach_part(part: Volume, record: Record) -> Volume:
-    if part.cluster is None or not (clusters := list(list_laboratories(replace(part, others={})))):
-        return part
-    device = image.attach_again(*clusters[0])
-    if (name := Path(device).name) != part.devices[0]:
-        record("mount", {"path": str(part.path), "device": device})
-    return replace(part, devices=(name,))

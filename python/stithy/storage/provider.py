@@ -271,42 +271,34 @@ class Provider(Plugin):
         self, specs: Mapping[Role, Any], candidate: str, site: Site
     ) -> Storage | None:
         """Create the storage of several roles at once; None: each role has its own."""
-        del specs, candidate, site
         return None
 
     def is_likely_memory(self, spec: Any) -> bool:
         """Whether the pages of its volume are likely memory."""
-        del spec
         return False
 
     def has_block_device(self, spec: Any) -> bool:
         """Whether the volume is a block device without a file system."""
-        del spec
         return False
 
     def has_emulated_drives(self, spec: Any) -> bool:
         """Whether CPUs of this machine stand in for its drives."""
-        del spec
         return False
 
     def name_drives(self, spec: Any) -> tuple[str, ...]:
         """Name its emulated drives, as results know them."""
-        del spec
         return ()
 
     def count_image_bytes(self, spec: Any, needed_bytes: Mapping[Role, int]) -> int:
         """Count the memory that it takes besides the server's, bytes."""
-        del spec, needed_bytes
         return 0
 
     def count_daemons_bytes(self, spec: Any) -> int:
         """Count the memory of its processes, bytes."""
-        del spec
         return 0
 
     def set_aside(self, spec: Any, needed_bytes: Mapping[Role, int]) -> SetAside:
         """Give the bytes on all its drives, and how many of them a byte of files takes."""
-        del spec, needed_bytes
         return SetAside()
 
     def is_overlapping(self, spec: Any, other: Any) -> bool:
@@ -316,12 +308,10 @@ class Provider(Plugin):
 
     def make_like(self, spec: Any, ending: str) -> Any:
         """Make another place like this one, for null studies. Raises UserError if none can be."""
-        del ending
         return spec
 
     def give_url(self, spec: Any) -> str | None:
         """Give the URL of its database; None for a volume."""
-        del spec
         return None
 
 

@@ -98,7 +98,12 @@ def measure_files(folder: Path) -> tuple[int, int]:
     device = folder.lstat().st_dev
     todo = [folder]
     while todo:
-        for entry in _list_entries(todo.pop()):
+        try:
+            with os.scandir(todo.pop()) as entries:
+                found = list(entries)
+        except OSError:
+            continue
+        for entry in found:
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError:
@@ -113,14 +118,6 @@ def measure_files(folder: Path) -> tuple[int, int]:
     return logical, written
 
 
-def _list_entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
-
-
 def measure_space(
     volume: Volume, runner: Runner, *, devices_bytes: Sequence[int] | None = None
 ) -> Space:
@@ -133,7 +130,8 @@ def measure_space(
     logical, written = measure_files(volume.path)
     if devices_bytes is None:
         return _measure_directory(logical, written, _find_books(volume.filesystem), volume)
-    below = _count_below(volume)
+    below = plugins(LayerKind).get(volume.array.layer) if volume.array else None
+    below = below if below and below.usage_below else None
     if below is not None:
         give_back(volume.mount_point, runner)
     used = _read_usage(volume, written, below, runner)
@@ -148,16 +146,13 @@ def measure_space(
 def _read_usage(volume: Volume, written: int, below: LayerKind | None, runner: Runner) -> Usage:
     """By the books of the file system or of the layer below it; else by what its files have."""
     redundancy = volume.array.redundancy if volume.array else 1.0
-    told: Usage
     if (module := _find_books(volume.filesystem)) is not None and module.usage is not None:
-        told = module.usage(volume.mount_point, runner)
-    elif below is not None and below.usage_below is not None:
-        told = below.usage_below(find_mount(volume.mount_point).source, redundancy, runner)
-    else:
-        told = Usage(
-            written, round(_count_taken_bytes(volume.mount_point) * redundancy), redundancy
-        )
-    return told
+        return module.usage(volume.mount_point, runner)
+    if below is not None and below.usage_below is not None:
+        return below.usage_below(find_mount(volume.mount_point).source, redundancy, runner)
+    books = os.statvfs(volume.mount_point)
+    taken_bytes = (books.f_blocks - books.f_bfree) * books.f_frsize
+    return Usage(written, round(taken_bytes * redundancy), redundancy)
 
 
 def give_back(mount_point: Path, runner: Runner) -> None:
@@ -220,13 +215,3 @@ def add_log(space: Space, volume: Volume, folders: Sequence[Path]) -> Space:
 def _find_books(filesystem: str) -> LayerKind | None:
     layers = plugins(LayerKind).values()
     return next((kind for kind in layers if kind.usage and kind.filesystem == filesystem), None)
-
-
-def _count_below(volume: Volume) -> LayerKind | None:
-    kind = plugins(LayerKind).get(volume.array.layer) if volume.array else None
-    return kind if kind and kind.usage_below else None
-
-
-def _count_taken_bytes(mount_point: Path) -> int:
-    found = os.statvfs(mount_point)
-    return (found.f_blocks - found.f_bfree) * found.f_frsize

@@ -10,7 +10,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,12 +55,9 @@ def list_volume_facts(
     for role, part in volume.others.items():
         if not part.emulated:
             known = read_storage_facts(part.path, proc, sys, part.devices)
-            found |= {f"role.{role}.{name}": known[name] for name in known if _is_of_device(name)}
+            own = [name for name in known if name == "devices" or name.startswith("device.")]
+            found |= {f"role.{role}.{name}": known[name] for name in own}
     return found
-
-
-def _is_of_device(name: str) -> bool:
-    return name == "devices" or name.startswith("device.")
 
 
 def measure_room(path: Path, proc: Path = Path("/proc")) -> Room:
@@ -113,16 +110,11 @@ def remove_tree(path: Path, proc: Path = Path("/proc")) -> None:
     if path.is_symlink() or path.is_file():
         path.unlink(missing_ok=True)
     elif path.exists():
-        if (foreign := find_mount_inside(path, proc)) is not None:
-            raise OSError(errno.EBUSY, f"something is mounted inside, at {foreign}", str(path))
+        for mount in list_mounts(proc):
+            if mount.point.is_relative_to(path.resolve()):
+                what = f"something is mounted inside, at {mount.point}"
+                raise OSError(errno.EBUSY, what, str(path))
         shutil.rmtree(path)
-
-
-def find_mount_inside(path: Path, proc: Path = Path("/proc")) -> Path | None:
-    """A mount point at or below `path`; None where there is none."""
-    real = path.resolve()
-    points = (mount.point for mount in list_mounts(proc))
-    return next((point for point in points if point.is_relative_to(real)), None)
 
 
 OPEN_NAME = "stithy"
@@ -177,9 +169,12 @@ def _has_files(mount: Mount) -> bool:
 
 def _place_on(mount: Mount, proc: Path, home: Path | None) -> OpenPlace | None:
     """The first directory on a mount that may be used; None where none may."""
-    for folder in _list_folders(mount, proc, home):
+    usual = [Path("/var/tmp"), Path("/tmp"), *([home] if home else [])]
+    own = [] if mount.point == Path("/") else [mount.point]
+    for folder in (*own, *usual):
         path = folder / OPEN_NAME
-        if _is_open(path):
+        is_on_it = os.path.isdir(folder) and find_mount(folder, proc).point == mount.point
+        if is_on_it and _is_open(path):
             room = measure_room(path, proc)
             return OpenPlace(
                 path=path,
@@ -193,23 +188,10 @@ def _place_on(mount: Mount, proc: Path, home: Path | None) -> OpenPlace | None:
     return None
 
 
-def _list_folders(mount: Mount, proc: Path, home: Path | None) -> Iterator[Path]:
-    """Directories on the mount, best first: of the root's file system not the root itself."""
-    usual = [Path("/var/tmp"), Path("/tmp"), *([home] if home else [])]
-    own = [] if mount.point == Path("/") else [mount.point]
-    for folder in (*own, *usual):
-        if os.path.isdir(folder) and find_mount(folder, proc).point == mount.point:
-            yield folder
-
-
 def _is_open(path: Path) -> bool:
     try:
         may_use(path, str(path))
     except (PreconditionError, OSError):
         return False
-    return os.geteuid() != 0 or all(_may_be_entered(parent) for parent in path.parents)
-
-
-def _may_be_entered(folder: Path) -> bool:
-    """Whether a user without rights may go through it: the server's own, where Stithy is root."""
-    return bool(folder.stat().st_mode & stat.S_IXOTH)
+    # The server's own user, where Stithy is root, must be able to go through all of them.
+    return os.geteuid() != 0 or all(each.stat().st_mode & stat.S_IXOTH for each in path.parents)

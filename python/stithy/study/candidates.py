@@ -6,14 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import (
-    BaseModel,
-    Field,
-    PlainSerializer,
-    PlainValidator,
-    WithJsonSchema,
-    create_model,
-)
+from pydantic import BaseModel, Field, PlainSerializer, PlainValidator, WithJsonSchema, create_model
 
 from stithy.engines.engine import Engine, get_engine
 from stithy.names import find_closest
@@ -273,7 +266,11 @@ def find_url_conflicts(study: "Study", data: Mapping[str, Any]) -> Iterator[Viol
     """
     urls = {name: url for name, each in study.candidates.items() if (url := find_url(each))}
     if not urls:
-        yield from _find_unstarted(study)
+        for name in study.engines if study.given_database else ():
+            if because := get_engine(name).no_server:
+                right = "give each candidate a `url` of its database"
+                what = f"{name} by URL only: {because}"
+                yield Violation(what, right, name, ("database", "engine"))
         return
     for name in study.candidates:
         if name not in urls:
@@ -288,13 +285,6 @@ def find_url_conflicts(study: "Study", data: Mapping[str, Any]) -> Iterator[Viol
         what = f"the scenario {study.scenario.name} needs storage that Stithy can see"
         yield Violation(what, f"use {' or '.join(able)}", study.scenario.name, ("scenario",))
     yield from _check_database(study, data)
-
-
-def _find_unstarted(study: "Study") -> Iterator[Violation]:
-    for name in study.engines if study.given_database else ():
-        if because := get_engine(name).no_server:
-            right = "give each candidate a `url` of its database"
-            yield Violation(f"{name} by URL only: {because}", right, name, ("database", "engine"))
 
 
 def _list_followed(study: "Study") -> frozenset[str]:

@@ -152,11 +152,7 @@ def find_refused_settings(engine: str, settings: Mapping[str, Any]) -> Iterator[
                 yield Violation(*problem, name, (name,))
 
 
-def describe_restores() -> str:
-    """What each restore method does, as sentences."""
-    return " ".join(
-        f"`{name}` {method.summary}." for name, method in plugins(RestoreMethod).items()
-    )
+_RESTORES = " ".join(f"`{name}` {of.summary}." for name, of in plugins(RestoreMethod).items())
 
 
 def make_example_settings() -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -235,7 +231,7 @@ class Database(BaseModel):
         default=DEFAULT_RESTORE,
         description=(
             "How the database gets back to its loaded state before each window. "
-            f"{describe_restores()} See docs/explanation/method.md."
+            f"{_RESTORES} See docs/explanation/method.md."
         ),
         examples=["reload"],
     )

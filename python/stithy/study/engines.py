@@ -80,8 +80,13 @@ def find_engine_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Vi
     for loc, section in list_settings_sections(data):
         for wrong in _find_misfits(engines, section["settings"]):
             yield wrong._replace(loc=(*loc, "settings", *wrong.loc))
-    for wrong in _find_other_programs(engines, data["database"].get("programs")):
-        yield wrong._replace(loc=("database", "programs", *wrong.loc))
+    programs, place = data["database"].get("programs"), ("database", "programs")
+    if isinstance(programs, Mapping):
+        for wrong in _find_strangers(engines, programs):
+            yield wrong._replace(loc=(*place, *wrong.loc))
+    elif programs is not None and len(engines) > 1:
+        right = f"give them by engine, such as `{{{engines[0]}: {programs}}}`"
+        yield Violation("programs that do not say of which engine", right, programs, place)
     if len(study.engines) == 1:
         return
     if because := study.scenario.plugin.explain_one_engine(study):
@@ -113,14 +118,6 @@ def _find_misfits(engines: tuple[str, ...], settings: Mapping[str, Any]) -> Iter
         name, value = next(iter(settings.items()))
         right = f"give them by engine, such as `{engines[0]}: {{{name}: {value}}}`"
         yield Violation("settings that do not say of which engine", right, name, (name,))
-
-
-def _find_other_programs(engines: tuple[str, ...], programs: object) -> Iterator[Violation]:
-    if isinstance(programs, Mapping):
-        yield from _find_strangers(engines, programs)
-    elif programs is not None and len(engines) > 1:
-        right = f"give them by engine, such as `{{{engines[0]}: {programs}}}`"
-        yield Violation("programs that do not say of which engine", right, programs)
 
 
 def _find_strangers(engines: tuple[str, ...], by_engine: Mapping[str, Any]) -> Iterator[Violation]:

@@ -241,10 +241,10 @@ def _describe_missing(document: Document, loc: Loc) -> StudyProblem:
     below = f"`{_join_dotted(parent)}`" if parent else whole
     remedy = f"add `{name}`"
     if key is not None:
-        meaning = give_first_sentence(key.info.description or "")
+        meaning = (key.info.description or "").split(". ")[0].rstrip(".")
         below_it = f"`{name}:` with {', '.join(list_needed(key.path))} below it"
         line = below_it if key.example is None else f"`{name}: {write_yaml(key.example)}`"
-        remedy = f"add {line}: {meaning}"
+        remedy = f"add {line}: {meaning[:1].lower()}{meaning[1:]}"
     return document.problem(place, f"a key is missing in {below}: {name}", remedy)
 
 
@@ -355,9 +355,3 @@ def shorten(text: str) -> str:
     """One line of at most `LONGEST` characters."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
-
-
-def give_first_sentence(text: str) -> str:
-    """A description up to its first full stop, without it, as a part of a sentence."""
-    sentence = text.split(". ")[0].rstrip(".")
-    return sentence[:1].lower() + sentence[1:]

@@ -10,22 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, NoReturn
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    TypeAdapter,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter, WithJsonSchema
 
 from stithy.errors import TextError
 from stithy.metrics import PERCENTILES
 from stithy.names import suggest_instead
 from stithy.search import ResponseTarget, read_time
 from stithy.study.problems import Violation
-from stithy.units import Seconds, format_duration, limit_quantity, make_rule_error
+from stithy.units import Seconds, format_duration, limit_quantity, make_rule_error, require
 from stithy.workloads.workload import Driving
 
 Kind = Literal["none", "keyed", "think"]
@@ -166,16 +158,6 @@ def _fail(what: str, right: str, part: tuple[int, int]) -> NoReturn:
     raise make_rule_error(what, right, part)
 
 
-def _check_bounds(within: tuple[int, ...] | None) -> tuple[int, int] | None:
-    if within is None:
-        return None
-    if len(within) != 2 or within[0] >= within[1]:
-        raise make_rule_error(
-            "not two ascending levels", "the fewest users, then the most: [1, 500]"
-        )
-    return within[0], within[1]
-
-
 _SENTENCE = WithJsonSchema({"type": "string"})
 SearchValue = Annotated[
     ResponseTarget | None, PlainValidator(partial(_read, form=_SEARCH)), _SENTENCE
@@ -192,7 +174,11 @@ Users = Annotated[int, Field(ge=1, le=USERS_MAX)]
 Within = Annotated[
     tuple[Users, ...] | None,
     Field(strict=False),
-    AfterValidator(_check_bounds),
+    require(
+        lambda within: within is None or (len(within) == 2 and within[0] < within[1]),
+        "not two ascending levels",
+        "the fewest users, then the most: [1, 500]",
+    ),
     WithJsonSchema({
         "type": "array", "minItems": 2, "maxItems": 2,
         "items": {"type": "integer", "minimum": 1, "maximum": USERS_MAX},

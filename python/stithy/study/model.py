@@ -345,11 +345,6 @@ class Study(BaseModel):
         return workload.find_label(self.options, sizes, varied)
 
     @property
-    def _given(self) -> set[str]:
-        given = (self.given_database, self.given_workload, self.given_load)
-        return {name for name, each in zip(OPTIONAL, given, strict=True) if each is not None}
-
-    @property
     def repeat(self) -> int | None:
         """Number of blocks at every point; None: until the primary question is decided."""
         given = self.given_load.repeat if self.given_load else None
@@ -382,18 +377,16 @@ class Study(BaseModel):
             if each
         }
         said = self.primary.values
-        usual = {**own, **{key: self._find_usual(key) for key in self.vary if key not in said}}
+        usual = dict(own)
+        for key, every in self.vary.items():
+            if key not in said:
+                same = (of for of in every if resolve_study(self, {key: of}, self._data) == self)
+                usual[key] = next(same, every[0])
         point = Point(tuple((key, said.get(key, usual.get(key, 0))) for key in self.factors))
         if select_combination(self, point) not in self.impossible:
             return point
         kept = {**own, **said}.items()
         return next((each for each in self.points if kept <= each.values.items()), point)
-
-    def _find_usual(self, key: str) -> Value:
-        """The value of what varies that is the study's own; the first without such a one."""
-        every = self.vary[key]
-        own = (each for each in every if resolve_study(self, {key: each}, self._data) == self)
-        return next(own, every[0])
 
     def at(self, point: Point) -> "Study":
         """The study as it is at a point: what varies has its value there."""
@@ -438,15 +431,12 @@ class Study(BaseModel):
     @property
     def connections_max(self) -> int:
         """The most connections that a server has at any point."""
-        return max(
-            max(variant._count_connections(), variant.scenario.keys.count_connections())
-            for variant in self.variants
-        )
-
-    def _count_connections(self) -> int:
-        own = self.given_workload
-        of_workload = own.count_connections(self.load.users_max) if own else 0
-        return self.load.connections_max + of_workload
+        most = 0
+        for of in self.variants:
+            users, own = of.load.users_max, of.given_workload
+            needed = of.load.connections_max + (own.count_connections(users) if own else 0)
+            most = max(most, needed, of.scenario.keys.count_connections())
+        return most
 
     @property
     def given_up(self) -> tuple[GivenUp, ...]:
@@ -544,21 +534,13 @@ class Study(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _check_storage(self) -> Self:
+    def _check_sections(self) -> Self:
         refuse(
             each._replace(loc=("candidates", *each.loc))
             for rule in (sections.find_raw_devices, sections.find_server_keys)
             for each in rule(self.candidates, self.scenario)
         )
-        return self
-
-    @model_validator(mode="after")
-    def _check_watched(self) -> Self:
         refuse([*find_power_problems(self), *find_collect_problems(self)])
-        return self
-
-    @model_validator(mode="after")
-    def _check_load_by_scenario(self) -> Self:
         if self.given_load is not None:
             found = self.scenario.keys.find_conflicts(self.given_load)
             refuse(each._replace(loc=("load", *each.loc)) for each in found)
@@ -588,7 +570,9 @@ class Study(BaseModel):
 
     @model_validator(mode="after")
     def _check_question(self) -> Self:
-        if not set(sections.list_sections(self.scenario.name)) <= self._given:
+        every = (self.given_database, self.given_workload, self.given_load)
+        given = {name for name, each in zip(OPTIONAL, every, strict=True) if each is not None}
+        if not set(sections.list_sections(self.scenario.name)) <= given:
             return self  # reported already
         types = sections.list_transactions(self.given_workload)
         usual = self.scenario.plugin.metric

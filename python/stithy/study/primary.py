@@ -12,7 +12,7 @@ from stithy.study.load_keys import LEVELS_KEY, describe_integer
 from stithy.study.load_values import USERS_MAX, Users
 from stithy.study.problems import Violation
 from stithy.study.vary import OneValue
-from stithy.units import FinePercent, limit_quantity, make_rule_error
+from stithy.units import FinePercent, limit_quantity, make_rule_error, require
 
 BLOCKS_LEAST = 4
 """Fewer give no verdict. Source: docs/explanation/verdicts.md, the first look."""
@@ -23,12 +23,6 @@ MARGIN_PERCENT = 2
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _TEXT = WithJsonSchema({"type": "string"})
 _PAIR = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
-
-
-def _read_pair(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    if names is not None and len(names) != 2:
-        raise make_rule_error("not a pair of candidates", "name two, or leave it out")
-    return names
 
 
 def _read_metric(text: str | None) -> str | None:
@@ -91,7 +85,11 @@ class Primary(BaseModel):
     candidates: Annotated[
         tuple[str, ...] | None,
         Field(strict=False),
-        AfterValidator(_read_pair),
+        require(
+            lambda names: names is None or len(names) == 2,
+            "not a pair of candidates",
+            "name two, or leave it out",
+        ),
         WithJsonSchema(_PAIR),
     ] = Field(
         default=None,

@@ -14,7 +14,7 @@ import sysconfig
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -62,15 +62,10 @@ def list_default_places() -> list[Path]:
     a half-built program; a checkout wins over the PATH, so that one's own build is what is tested.
     """
     installed = Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))
-    return list(dict.fromkeys([*installed, *_find_built(Path(__file__)), *search_path()]))
-
-
-def _find_built(module: Path) -> Iterable[Path]:
-    for parent in module.resolve().parents:
-        if (parent / "Cargo.toml").is_file() and (parent / "crates").is_dir():
-            yield parent / "target" / "release"
-            yield parent / "target" / "debug"
-            return
+    roots = (each for each in Path(__file__).resolve().parents if (each / "crates").is_dir())
+    clone = next((each for each in roots if (each / "Cargo.toml").is_file()), None)
+    built = [clone / "target" / kind for kind in ("release", "debug")] if clone else []
+    return list(dict.fromkeys([*installed, *built, *search_path()]))
 
 
 STOP_PATIENCE_S = 30.0
@@ -200,9 +195,13 @@ def run_program(
         summary = _read(program, raw, watch, on_message, errors)
         code = wait_for_end(program, EXIT_PATIENCE_S)
         if summary is None:
-            end = watch.killed_because or _end_of(code)
+            end = f"ended with code {code}"
+            if code is None:
+                end = "closed its output but went on"
+            elif code < 0:
+                end = f"was ended by {signal.Signals(-code).name}"
             raise InfrastructureError(
-                f"the program {end} without a summary{_read_tail(errors)}",
+                f"the program {watch.killed_because or end} without a summary{_read_tail(errors)}",
                 where=Path(command.argv[0]).name,
                 remedy="read its last lines; free memory if it was killed; repeat the step",
             )
@@ -239,7 +238,11 @@ def _read(
             raw.flush()
         if not line.strip():
             continue
-        message = _parse(line, errors)
+        try:
+            message = parse_message(line)
+        except ValidationError as error:
+            shown = f"{line.strip()[:200]!r}{_read_tail(errors)}"
+            raise make_babble_error(error, shown, "output of the native program") from error
         if isinstance(message, Failure):
             raise make_failure_error(message)
         if on_message is not None:
@@ -249,16 +252,11 @@ def _read(
     return summary
 
 
-def _parse(line: str, errors: IO[bytes]) -> AnyMessage:
-    try:
-        return parse_message(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InfrastructureError(
-            f"a line is not a message ({first['msg']}): {line.strip()[:200]!r}{_read_tail(errors)}",
-            where="output of the native program",
-            remedy="make sure that Stithy and its native programs are of the same version",
-        ) from error
+def make_babble_error(error: ValidationError, line: str, where: str) -> InfrastructureError:
+    """The error for a line of output that is no message; `where` names whose output it is."""
+    problem = f"a line is not a message ({error.errors()[0]['msg']}): {line}"
+    remedy = "make sure that Stithy and its native programs are of the same version"
+    return InfrastructureError(problem, where=where, remedy=remedy)
 
 
 def make_failure_error(failure: Refusal) -> StithyError:
@@ -270,12 +268,6 @@ def make_failure_error(failure: Refusal) -> StithyError:
     }
     kind = Interrupted if failure.code == "interrupted" else kinds.get(failure.exit, StithyError)
     return kind(failure.problem, where=failure.where, remedy=failure.remedy)
-
-
-def _end_of(code: int | None) -> str:
-    if code is None:
-        return "closed its output but went on"
-    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
 
 def _read_tail(errors: IO[bytes]) -> str:
@@ -311,11 +303,12 @@ def _end_program(program: Running) -> Iterator[None]:
             if wait_for_end(program, EXIT_PATIENCE_S) is None:
                 program.send_signal(signal.SIGKILL)
                 program.wait()
-        for stream in (program.stdin, program.stdout):
-            if stream is not None and not stream.closed:
-                _close(stream)
+        close_streams(program)
 
 
-def _close(stream: IO[str]) -> None:
-    with suppress(BrokenPipeError):  # closing flushes what a dead program no longer reads
-        stream.close()
+def close_streams(program: Running) -> None:
+    """Close what a program is written to and read from, whether it still lives or not."""
+    for stream in (program.stdin, program.stdout):
+        if stream is not None:
+            with suppress(BrokenPipeError):  # closing flushes what a dead program no longer reads
+                stream.close()

@@ -27,10 +27,16 @@ def show_status(name: str | None = None, /, *, json: Json = False) -> None:
     name
         The cluster; default: all.
     """
+    from stithy.cluster.daemons import read_status
     from stithy.run.by_hand import find_cluster, list_clusters
 
     found = [find_cluster(name)] if name is not None else list(list_clusters())
-    told = [(cluster, _show_status(cluster)) for cluster in found]
+    told: list[tuple[Cluster, Status | None]] = []
+    for cluster in found:
+        status = None
+        if cluster.folder and cluster.entry and cluster.is_whole:
+            status = read_status(cluster.folder, cluster.entry)
+        told.append((cluster, status))
     if json:
         show_json([_make_json(cluster, status) for cluster, status in told])
     elif not told:
@@ -40,14 +46,6 @@ def show_status(name: str | None = None, /, *, json: Json = False) -> None:
 
 
 COMMAND = show_status
-
-
-def _show_status(cluster: "Cluster") -> "Status | None":
-    from stithy.cluster.daemons import read_status
-
-    if cluster.folder is None or cluster.entry is None or not cluster.is_whole:
-        return None
-    return read_status(cluster.folder, cluster.entry)
 
 
 def _make_json(cluster: "Cluster", status: "Status | None") -> dict[str, object]:

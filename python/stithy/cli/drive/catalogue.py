@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from stithy.cli.talk.render import format_time_text, make_table, say, show, show_json
 
 if TYPE_CHECKING:
-    from stithy.wire.drive.messages import ProfileFacts, ShippedSchedule
+    from stithy.wire.drive.messages import ProfileFacts
 
 
 def list_catalogue(name: str | None = None, /, *, json: bool = False) -> None:
@@ -49,7 +49,10 @@ def list_catalogue(name: str | None = None, /, *, json: bool = False) -> None:
         return
     header = ["profile", "what it is", "capacity", "IOPS r/w/both", "MB/s r/w/both", "assumed"]
     rows = [_make_row(profile.facts) for profile in found.profiles]
-    schedules = [_schedule_row(schedule) for schedule in found.schedules]
+    schedules = [
+        [of.name, of.title, format_time_text(sum(phase.duration_s for phase in of.phases))]
+        for of in found.schedules
+    ]
     show(make_table(header, rows, "<<>>><"))
     show("")
     show(make_table(["schedule", "what is slow", "lasts"], schedules))
@@ -88,8 +91,3 @@ def _format_caps(values: Iterable[float | None]) -> str:
     """`440,000/150,000/-`; a single dash where there is none at all."""
     texts = ["-" if value is None else f"{value:,.0f}" for value in values]
     return "-" if set(texts) == {"-"} else "/".join(texts)
-
-
-def _schedule_row(schedule: "ShippedSchedule") -> list[str]:
-    lasts_s = sum(phase.duration_s for phase in schedule.phases)
-    return [schedule.name, schedule.title, format_time_text(lasts_s)]

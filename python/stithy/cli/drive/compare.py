@@ -58,21 +58,27 @@ def compare(
     points = tuple(against.figures)
     plan = MeasuringPlan(points, schedule(duration_s, len(points), sustained=False), SEED)
     need_root()
-    size_bytes = read_drive_bytes(size, min(against.span_bytes, found.facts.capacity_bytes))
+    most_bytes = min(against.span_bytes, found.facts.capacity_bytes, compare.SIZE_BYTES)
+    size_bytes = most_bytes if size is None else read_size(size, "--size")
     spec = DriveSpec(compare.name_of_process(), found.text, size_bytes, seed=SEED)
     beside = describe_other_work()
     with stop_when_interrupted() as stop:
         again = compare.measure_emulated(spec, plan, runner, describe_steps(stop))
     rows = compare.compare_points(against.figures, again)
+    within = sum(not row.list_missed() for row in rows)
+    verdict = (
+        f"{'✓' if within == len(rows) else '✗'} {within} of {len(rows)} within 10% of IOPS and "
+        "median and 20% of the p99"
+    )
     differing = against.engine and against.engine != again.engine
     engines = f"by other engines: {against.engine}, emulated {again.engine}" if differing else None
     if json:
         about = {"against": against.what, "engines": engines, "other_work": beside}
         show_json({**about, **make_json(rows)})
     else:
-        words = [f"against {against.what}", engines, beside, describe_verdict(rows)]
+        words = [f"against {against.what}", engines, beside, verdict]
         show(f"{compare_profiles(rows)}\n\n" + "\n".join(filter(None, words)))
-    return Exit.THRESHOLD if any(row.list_missed() for row in rows) else Exit.OK
+    return Exit.OK if within == len(rows) else Exit.THRESHOLD
 
 
 @dataclass(frozen=True)
@@ -107,13 +113,6 @@ def read_reference(profile: str, text: str) -> Against:
     return Against(compare.make_profile_reference(points, shown), SIZE_BYTES, what)
 
 
-def read_drive_bytes(size: str | None, span_bytes: int) -> int:
-    """How large the emulated drive is. Raises UserError."""
-    from stithy.drives.measure.measuring import SIZE_BYTES
-
-    return min(span_bytes, SIZE_BYTES) if size is None else read_size(size, "--size")
-
-
 def make_json(rows: tuple["ComparedFigures", ...]) -> dict[str, object]:
     """Every row with its ratios, for programs."""
     from stithy.drives.measure.measuring import TOLERANCES
@@ -127,13 +126,6 @@ def make_json(rows: tuple["ComparedFigures", ...]) -> dict[str, object]:
         for row in rows
     ]
     return {"tolerances": TOLERANCES, "points": points}
-
-
-def describe_verdict(rows: tuple["ComparedFigures", ...]) -> str:
-    """How many are within their tolerances."""
-    within = sum(not row.list_missed() for row in rows)
-    mark = "✓" if within == len(rows) else "✗"
-    return f"{mark} {within} of {len(rows)} within 10% of IOPS and median and 20% of the p99"
 
 
 COMMAND = compare

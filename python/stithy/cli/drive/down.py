@@ -43,11 +43,8 @@ def take_drives_down(
     from stithy.drives.program import find_drive, list_drives
 
     if (name is None) == (not all_of_them):
-        raise UserError(
-            "no drive is named",
-            where="stithy drive down",
-            remedy="give the name of a drive, or --all",
-        )
+        remedy = "give the name of a drive, or --all"
+        raise UserError("no drive is named", where="stithy drive down", remedy=remedy)
     chosen = (
         [find_drive(name)]
         if name

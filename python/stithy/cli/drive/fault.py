@@ -124,12 +124,7 @@ def _convert_problems(error: "ValidationError") -> UserError | Refused:
 
 
 def inject_fault(
-    name: str,
-    kind: str,
-    /,
-    *,
-    how: FaultOptions = FaultOptions(),
-    json: Json = False,
+    name: str, kind: str, /, *, how: FaultOptions = FaultOptions(), json: Json = False
 ) -> None:
     """Inject a fault into a running drive, or end its faults.
 

@@ -43,18 +43,7 @@ def _make_row(found: "FoundDrive") -> list[str]:
         if facts
         else [UNKNOWN] * 3
     )
-    run = found.run_id or UNKNOWN
-    return [
-        found.full_name,
-        found.device or UNKNOWN,
-        *known,
-        mounted or UNKNOWN,
-        run,
-        _state(found),
-    ]
-
-
-def _state(found: "FoundDrive") -> str:
-    if found.problem is not None:
-        return found.problem
-    return "up" if found.facts and found.facts.paced else "up, unpaced"
+    run, state = found.run_id or UNKNOWN, found.problem
+    if state is None:
+        state = "up" if facts and facts.paced else "up, unpaced"
+    return [found.full_name, found.device or UNKNOWN, *known, mounted or UNKNOWN, run, state]

@@ -20,7 +20,7 @@ from stithy.errors import PreconditionError, UserError
 from stithy.fio import FIO
 
 if TYPE_CHECKING:
-    from stithy.drives.measure.measurement import DriveTarget, MeasuredPoint, Measurement
+    from stithy.drives.measure.measurement import DriveTarget, MeasuredPoint
     from stithy.drives.measure.measuring import ComparedFigures, MeasuringWatch
     from stithy.drives.measure.profiling import Profiled
     from stithy.fio.output import ServedRequests
@@ -169,7 +169,9 @@ def make_text(done: "Profiled", file: Path, beside: Path) -> str:
         f"measured: {beside}",
         f"start it with `stithy drive up {named}`, check it with `stithy drive compare {named}`",
     ]
-    return f"{make_points_table(done.measurement)}\n\n" + "\n".join(lines)
+    head = ["point", "of", "IOPS", "MB/s", "p50", "p99", "p99.9", "rounds"]
+    rows = [row for measured in done.measurement.matrix for row in _make_rows(measured)]
+    return f"{make_table(head, rows, '<<>>>>>>')}\n\n" + "\n".join(lines)
 
 
 COMMAND = profile
@@ -193,13 +195,6 @@ def describe_steps(stop: threading.Event) -> "MeasuringWatch":
             say(f"{what} ({done} of {total})" if total > 1 else what)
 
     return MeasuringWatch(tell, stop)
-
-
-def make_points_table(measurement: "Measurement") -> str:
-    """A row for each kind of request at each point."""
-    head = ["point", "of", "IOPS", "MB/s", "p50", "p99", "p99.9", "rounds"]
-    rows = [row for measured in measurement.matrix for row in _make_rows(measured)]
-    return make_table(head, rows, "<<>>>>>>")
 
 
 def _make_rows(measured: "MeasuredPoint") -> Iterator[list[str]]:

@@ -41,11 +41,8 @@ def set_drive(
     from stithy.drives.program import find_drive
 
     if paced is None and transport is None and spin is None:
-        raise UserError(
-            "no option is given",
-            where="stithy drive set",
-            remedy="give --paced, --transport or --spin",
-        )
+        remedy = "give --paced, --transport or --spin"
+        raise UserError("no option is given", where="stithy drive set", remedy=remedy)
     found = find_drive(name)
     found.control.set(
         found.name,

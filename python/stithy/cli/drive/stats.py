@@ -134,15 +134,12 @@ def subtract_counters(before: "DriveCounters", after: "DriveCounters") -> str:
     """`data  read 1,200/s 4.7 MiB/s  write … flush 12/s  errors 0  under way 3  late 0`."""
     time_s = after.duration_s - before.duration_s
     pairs = list(zip(before.operations, after.operations, strict=True))
-    parts = [_make_rates(one, other, time_s) for one, other in pairs]
+    parts = []
+    for one, other in pairs:
+        rate = f"{other.name} {(other.answered - one.answered) / time_s:,.0f}/s"
+        moved = format_size_text((other.moved_bytes - one.moved_bytes) / time_s)
+        parts.append(rate if other.name == "flush" else f"{rate} {moved}/s")
     errors = sum(other.errors - one.errors for one, other in pairs)
     late = after.late_answers - before.late_answers
     ends = [f"errors {errors:,}", f"in progress {after.depth:,}", f"late {late:,}"]
     return "  ".join([after.drive, *parts, *ends])
-
-
-def _make_rates(before: "OperationCounters", after: "OperationCounters", time_s: float) -> str:
-    rate = f"{after.name} {(after.answered - before.answered) / time_s:,.0f}/s"
-    if after.name == "flush":
-        return rate
-    return f"{rate} {format_size_text((after.moved_bytes - before.moved_bytes) / time_s)}/s"

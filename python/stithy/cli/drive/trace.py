@@ -11,7 +11,6 @@ from stithy.errors import UserError
 
 if TYPE_CHECKING:
     from stithy.drives.program import FoundDrive
-    from stithy.wire.drive.messages import AnswerTrace
 
 
 def trace(
@@ -50,8 +49,12 @@ def trace(
     counts = found.control.trace(found.name, file)
     if json:
         show_json(counts.model_dump(mode="json", exclude={"answer"}))
+    elif not stop:
+        say(f"{name}: each request is written to {counts.path}")
     else:
-        say(_describe_end(counts) if stop else f"{name}: each request is written to {counts.path}")
+        lost = f"; {counts.lost:,} could not be recorded" if counts.lost else ", none is missing"
+        say(f"{counts.drive}: {counts.written:,} requests are in {counts.path}{lost}")
+        say(f"read it with: stithy drive convert-trace {quote(str(counts.path))} FILE.parquet")
 
 
 COMMAND = trace
@@ -68,11 +71,3 @@ def _may_write(found: "FoundDrive", file: Path) -> None:
             where=str(file),
             remedy="give a file on another drive",
         )
-
-
-def _describe_end(counts: "AnswerTrace") -> str:
-    lost = f"; {counts.lost:,} could not be recorded" if counts.lost else ", none is missing"
-    return (
-        f"{counts.drive}: {counts.written:,} requests are in {counts.path}{lost}\n"
-        f"read it with: stithy drive convert-trace {quote(str(counts.path))} FILE.parquet"
-    )

@@ -156,17 +156,11 @@ def _find_profile(profile: str, scale: float) -> "DriveProfileFile | None":
 def _find_image(text: str) -> Path:
     path = Path(text)
     if not text or path.is_dir() or (path.exists() and not path.is_file()):
-        raise UserError(
-            f"{text!r} is not a file",
-            where="--backing",
-            remedy="give a new file, or the backing file of a drive",
-        )
+        remedy = "give a new file, or the backing file of a drive"
+        raise UserError(f"{text!r} is not a file", where="--backing", remedy=remedy)
     if not path.absolute().parent.is_dir():
-        raise UserError(
-            f"{path.parent} is not a directory",
-            where="--backing",
-            remedy=f"make it: mkdir -p {quote(str(path.parent))}",
-        )
+        remedy = f"make it: mkdir -p {quote(str(path.parent))}"
+        raise UserError(f"{path.parent} is not a directory", where="--backing", remedy=remedy)
     return path
 
 
@@ -184,11 +178,8 @@ def _may_mount(point: Path) -> None:
     """Raise UserError for what must not become a mount point: it would hide what is there."""
     where = "--mount"
     if not point.exists() and not point.parent.is_dir():
-        raise UserError(
-            f"{point.parent} does not exist",
-            where=where,
-            remedy=f"make it: mkdir -p {quote(str(point))}",
-        )
+        remedy = f"make it: mkdir -p {quote(str(point))}"
+        raise UserError(f"{point.parent} does not exist", where=where, remedy=remedy)
     if point.exists() and not point.is_dir():
         raise UserError(f"{point} is not a directory", where=where, remedy="give a directory")
     if point.exists() and (point.is_mount() or any(point.iterdir())):

@@ -83,17 +83,14 @@ def answer(summary: "CalibrateSummary") -> str:
     found = describe_headroom(summary.connections, summary.rate_per_s_max)
     if summary.rate_per_s_max is None:
         return found
-    return f"{found}{_describe_users(summary)}; a measurement should need at most half of that"
-
-
-def _describe_users(summary: "CalibrateSummary") -> str:
-    if summary.think_s is None:
-        return ""
-    pause = f"with a mean pause of {format_time_text(summary.think_s)}"
-    if summary.users_max is None:
-        return f", and late with every number of users {pause}"
-    more = ", the highest number that is tried" if summary.users_limit_reached else ""
-    return f", and with up to {summary.users_max:,} users {pause}{more}"
+    users = ""
+    if summary.think_s is not None:
+        pause = f"with a mean pause of {format_time_text(summary.think_s)}"
+        users = f", and late with every number of users {pause}"
+        if summary.users_max is not None:
+            more = ", the highest number that is tried" if summary.users_limit_reached else ""
+            users = f", and with up to {summary.users_max:,} users {pause}{more}"
+    return f"{found}{users}; a measurement should need at most half of that"
 
 
 COMMAND = calibrate

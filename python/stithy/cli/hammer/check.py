@@ -48,7 +48,8 @@ def check(
     if get_workload(section.name).conditions is None:
         raise options.refuse_unable(section.name, "has no consistency conditions")
     choice = section.choice(Driving())
-    with options.watch_job({"condition": describe_condition}) as watch:
+    said = {"condition": lambda of: f"condition {of.number}: {'holds' if of.holds else 'BROKEN'}"}
+    with options.watch_job(said) as watch:
         checked = options.make_hammer(database).check(
             choice, quick=quick, after_load=after_load, watch=watch
         )
@@ -60,31 +61,19 @@ def check(
     return Exit.INVALID if checked.broken else Exit.OK
 
 
-def describe_condition(verified: "Condition") -> str:
-    """A condition as soon as it is verified."""
-    return f"condition {verified.number}: {'holds' if verified.holds else 'BROKEN'}"
-
-
 def make_conditions_text(conditions: Iterable["Condition"]) -> str:
     """A row a condition, with a mark and the word."""
-    rows = [
-        [
-            f"{condition.number}",
-            "✓ holds" if condition.holds else "✗ BROKEN",
-            format_time_text(condition.duration_s),
-            condition.text
-            if condition.holds
-            else f"{condition.text} — {_describe_damage(condition)}",
-        ]
-        for condition in conditions
-    ]
+    rows = []
+    for condition in conditions:
+        result, text = "✓ holds", condition.text
+        if not condition.holds:
+            example = f", such as {condition.example}" if condition.example else ""
+            violate = "row violates" if condition.violations == 1 else "rows violate"
+            result = "✗ BROKEN"
+            text = f"{text} — {condition.violations} {violate} it{example}"
+        took = format_time_text(condition.duration_s)
+        rows.append([f"{condition.number}", result, took, text])
     return make_table(["condition", "result", "time", "what must hold"], rows, "><<<")
-
-
-def _describe_damage(condition: "Condition") -> str:
-    example = f", such as {condition.example}" if condition.example else ""
-    rows = "row violates" if condition.violations == 1 else "rows violate"
-    return f"{condition.violations} {rows} it{example}"
 
 
 COMMAND = check

@@ -115,19 +115,18 @@ def make_outcome_text(outcome: HammerOutcome) -> str:
     by_type = make_table([*head, "response p50", *times[1:]], rows, "<>>>>>>>>")
     # What must be read before any number.
     label = outcome.asked.workload.label(outcome.asked.options, outcome.asked.section.size)
-    tables = [by_type, "", _make_times(outcome), *_explain_dash(outcome)]
+    tables = [by_type, "", _make_times(outcome)]
+    if not has_enough("response_p99_s", min(map(_count_row, outcome.rows))):
+        tables.append(f"-: fewer than {BEYOND_LEAST} values lie beyond the percentile")
     return "\n".join([*([f"{label}\n"] if label else []), *tables, "", *_describe_totals(outcome)])
 
 
-def _explain_dash(outcome: HammerOutcome) -> Iterable[str]:
-    fewest = min(row["committed"] + row["rolled_back"] for row in outcome.rows)
-    if not has_enough("response_p99_s", fewest):
-        yield f"-: fewer than {BEYOND_LEAST} values lie beyond the percentile"
+def _count_row(row: dict[str, Any]) -> int:
+    return int(row["committed"] + row["rolled_back"])
 
 
 def _format_time(row: dict[str, Any], column: str) -> str:
-    there = row["committed"] + row["rolled_back"]
-    return format_time_text(row[column] if has_enough(column, there) else None)
+    return format_time_text(row[column] if has_enough(column, _count_row(row)) else None)
 
 
 def _make_times(outcome: HammerOutcome) -> str:

@@ -58,14 +58,16 @@ def read_driving(
     from stithy.wire.jobs import Keyed, WireRate
 
     options.require_bounds(connections=driving.connections)
-    pace = _read_pace(driving)
+    pace, touch = _read_pace(driving), read_percent(driving.touch, "--touch")
+    if touch < 1:
+        raise UserError("nothing would be reached", where="--touch", remedy="give at least 1%")
     asked = LoadOptions(
         users=(request.users,),
         given=frozenset(name for name in _MAY_CLASH if vars(driving)[name] is not None),
         connections=driving.connections,
         keyed=isinstance(pace, Keyed),
         rate_per_s=pace.per_s if isinstance(pace, WireRate) else None,
-        touch_percent=_read_touch(driving.touch),
+        touch_percent=touch,
         ledger=request.ledger is not None,
     )
     workload = get_workload(section.name)
@@ -90,11 +92,8 @@ def _read_pace(driving: DrivingOptions) -> "Pace":
     if word == "think" and colon:
         return WireThink(mean_s=read_measured(time, "--pace"))
     if word not in ("none", "keyed") or colon:
-        raise UserError(
-            f"{driving.pace!r} is not a pace",
-            where="--pace",
-            remedy="give none, keyed, or think: with a time, such as think:2s",
-        )
+        remedy = "give none, keyed, or think: with a time, such as think:2s"
+        raise UserError(f"{driving.pace!r} is not a pace", where="--pace", remedy=remedy)
     return Keyed() if word == "keyed" else BackToBack()
 
 
@@ -110,13 +109,6 @@ def _read_rate(text: str) -> float:
             remedy=f"give {RATE_PER_S_MIN:g}/s to {RATE_PER_S_MAX:,.0f}/s",
         )
     return per_s
-
-
-def _read_touch(text: str) -> int:
-    share = read_percent(text, "--touch")
-    if share < 1:
-        raise UserError("nothing would be reached", where="--touch", remedy="give at least 1%")
-    return share
 
 
 def _make_refusal(wrong: "Violation") -> UserError:

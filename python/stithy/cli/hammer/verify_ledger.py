@@ -13,7 +13,6 @@ from stithy.errors import Exit
 
 if TYPE_CHECKING:
     from stithy.wire.hammer import LedgerVerified
-    from stithy.wire.messages import LedgerFinding
 
 
 def verify_ledger(
@@ -46,7 +45,8 @@ def verify_ledger(
     if not get_workload(section.name).has_ledger:
         raise options.refuse_unable(section.name, "keeps no commit ledger")
     choice = section.choice(Driving())
-    with options.watch_job({"ledger-finding": describe_finding}) as watch:
+    said = {"ledger-finding": lambda found: f"{FINDINGS[found.kind]}: {found.text}"}
+    with options.watch_job(said) as watch:
         verified = options.make_hammer(database).verify_ledger(choice, ledger, watch=watch)
     if json:
         findings = [finding.model_dump(mode="json") for finding in verified.findings]
@@ -65,11 +65,6 @@ FINDINGS = {
     "unknown": "not in the ledger",
 }
 """What each kind of finding is called."""
-
-
-def describe_finding(found: "LedgerFinding") -> str:
-    """A finding of a ledger as soon as it is made."""
-    return f"{FINDINGS[found.kind]}: {found.text}"
 
 
 HEADINGS = {"unknown": "not in the ledger"}

@@ -1,6 +1,6 @@
 """The end of `stithy run` and `stithy resume`: report, thresholds, what is left, exit code."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from statistics import median, stdev
 import polars as pl
 
 from stithy.analysis.decision import Outcome as Met
-from stithy.analysis.decision import ThresholdJudgement, is_answered
+from stithy.analysis.decision import is_answered
 from stithy.analysis.findings import answer_question
 from stithy.analysis.instruments import ANSWERS_MIN
 from stithy.analysis.statistics import BLOCKS_LEAST
@@ -189,8 +189,16 @@ def judge(context: Context, junit: Path | None) -> JudgedRun:
         # Nobody may take it for a run whose thresholds were all met.
         return JudgedRun((UNKNOWN,), [], Exit.INVALID, answered)
     if junit is not None:
-        _write(junit, write_junit(context, judgements))
-    code = exit_of(judgements)
+        try:
+            write_durably(junit, write_junit(context, judgements))
+        except InfrastructureError as error:
+            other = "or name another file: `stithy report --junit` writes it again"
+            remedy = f"{error.remedy}, {other}"
+            raise InfrastructureError(error.problem, where=error.where, remedy=remedy) from error
+    outcomes = {judgement.outcome for judgement in judgements}
+    # 99 means that everything was measured as it should be, and something was too slow.
+    code = Exit.THRESHOLD if Met.NOT_MET in outcomes else Exit.OK
+    code = Exit.INVALID if Met.NOT_JUDGED in outcomes else code
     values: list[dict[str, object]] = [
         {
             "threshold": str(judgement.threshold),
@@ -203,27 +211,6 @@ def judge(context: Context, junit: Path | None) -> JudgedRun:
         for judgement in judgements
     ]
     return JudgedRun(write_lines(judgements), values, code, answered)
-
-
-def exit_of(judgements: Sequence[ThresholdJudgement]) -> Exit:
-    """5 where any could not be judged, else 99 where any was not met, else 0.
-
-    99 then means that everything was measured as it should be, and something was too slow.
-    """
-
-    outcomes = {judgement.outcome for judgement in judgements}
-    if Met.NOT_JUDGED in outcomes:
-        return Exit.INVALID
-    return Exit.THRESHOLD if Met.NOT_MET in outcomes else Exit.OK
-
-
-def _write(path: Path, content: bytes) -> None:
-
-    try:
-        write_durably(path, content)
-    except InfrastructureError as error:
-        remedy = f"{error.remedy}, or name another file: `stithy report --junit` writes it again"
-        raise InfrastructureError(error.problem, where=error.where, remedy=remedy) from error
 
 
 def refuse_kept(*, keep: bool, sensitivity: bool) -> None:

@@ -50,8 +50,7 @@ Page = Annotated[
     ),
 ]
 Scheduler = Annotated[
-    str | None,
-    Parameter(help="Where agents meet (`load.agents`); default: 127.0.0.1:8786."),
+    str | None, Parameter(help="Where agents meet (`load.agents`); default: 127.0.0.1:8786.")
 ]
 Tls = Annotated[
     Path | None,
@@ -134,11 +133,8 @@ def require_new(path: Path) -> None:
     if path.exists() or path.is_symlink():
         raise UserError("the file exists already", where=str(path), remedy="give a new file")
     if not path.parent.is_dir():
-        raise UserError(
-            f"{path.parent} is not a directory",
-            where=str(path),
-            remedy=f"make it: mkdir {quote(str(path.parent))}",
-        )
+        remedy = f"make it: mkdir {quote(str(path.parent))}"
+        raise UserError(f"{path.parent} is not a directory", where=str(path), remedy=remedy)
 
 
 def require_plugin(family: "type[Plugin]", name: str | None, problem: str, option: str) -> None:

@@ -307,23 +307,19 @@ def _make_folded_row(first: int, steps: Sequence[Step]) -> list[str]:
         _describe_by_method(step) or plugins(StepKind)[step.kind].in_short for step in steps
     ]
     what = ", ".join(dict.fromkeys(known))
+    points = {step.window.point for step in steps if step.window}
+    at = "".join(f"{point.level:,}" for point in points)
+    at = str(len(points)) if any(point.others for point in points) else at
     return [
         f"{first}-{first + len(steps) - 1}" if len(steps) > 1 else str(first),
         what,
-        _describe_points(steps),
+        at,
         "" if not blocks else f"{blocks[0]}-{blocks[-1]}" if len(blocks) > 1 else str(blocks[0]),
         str(len(windows)) if windows else "",
         format_duration(round(time_s)),
         format_duration(round(time_s_max)),
         format_size(max(step.cost.space_bytes for step in steps)),
     ]
-
-
-def _describe_points(steps: Sequence[Step]) -> str:
-    points = {step.window.point for step in steps if step.window}
-    if any(point.others for point in points):
-        return str(len(points))
-    return "".join(f"{point.level:,}" for point in points)
 
 
 def _make_row(number: int, step: Step) -> list[str]:

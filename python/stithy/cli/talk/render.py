@@ -59,12 +59,11 @@ def make_table(header: Sequence[str], rows: Sequence[Sequence[str]], sides: str 
     lines = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     formats = list(zip(sides or "<" * len(header), widths, strict=True))
-    return "\n".join(_write_line(row, formats) for row in lines)
-
-
-def _write_line(row: Sequence[str], formats: Sequence[tuple[str, int]]) -> str:
-    cells = (f"{cell:{side}{width}}" for cell, (side, width) in zip(row, formats, strict=True))
-    return "  ".join(cells).rstrip()
+    written = []
+    for row in lines:
+        cells = (f"{cell:{side}{width}}" for cell, (side, width) in zip(row, formats, strict=True))
+        written.append("  ".join(cells).rstrip())
+    return "\n".join(written)
 
 
 def format_left(left: "Left") -> str:

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.options import require_new
 from stithy.cli.talk.render import format_rate_text, format_time_text, make_table
-from stithy.errors import (
-    FileProblem,
-    Refused,
-    StithyError,
-    UserError,
-    convert_machine_failures,
-    give_reason,
-)
+from stithy.errors import Refused, UserError, convert_machine_failures, give_reason
 from stithy.fio import library
 from stithy.fio.foreign.lines import make_profile_name
 from stithy.fio.learned import OPERATIONS, Learned, learn
@@ -58,15 +51,14 @@ class Shortcut:
         try:
             return StudyFile(path, content, parse_study(path.name, content))
         except StudyError as error:
-            found = tuple(self._of_option(problem) for problem in error.problems)
+            found = []
+            for problem in error.problems:
+                line = int(problem.where.rsplit(":", 2)[1])
+                option = self.options.get(line, f"stithy {self.name}")
+                found.append(UserError(problem.problem, where=option, remedy=problem.remedy))
             if len(found) == 1:
                 raise found[0] from error
-            raise Refused(found, where=f"stithy {self.name}") from error
-
-    def _of_option(self, problem: FileProblem) -> StithyError:
-        line = int(problem.where.rsplit(":", 2)[1])
-        option = self.options.get(line, f"stithy {self.name}")
-        return UserError(problem.problem, where=option, remedy=problem.remedy)
+            raise Refused(tuple(found), where=f"stithy {self.name}") from error
 
 
 def make_shortcut(

@@ -7,7 +7,9 @@ the time grows geometrically, as in the model of the drive.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import log
+from statistics import pvariance
 
 from stithy.drives.measure.measurement import MeasuredPoint, Measurement, WrittenSlice
 from stithy.fio.output import Histogram, ServedRequests
@@ -50,16 +52,13 @@ def _stretch_tail(times: Sequence[float], power: float) -> tuple[float, ...]:
 
 def average_times_s(times: Sequence[float]) -> float:
     """Mean of a table of times for `SHARES`, which grow geometrically between them."""
-    return sum(
-        (SHARES[i + 1] - SHARES[i]) * average_geometric_s(times[i], times[i + 1])
-        for i in range(len(SHARES) - 1)
-    )
-
-
-def average_geometric_s(low_s: float, high_s: float) -> float:
-    """The mean of a time that grows geometrically from one to the other: the logarithmic mean."""
-    growth = log(high_s / low_s)
-    return low_s if growth < 1e-9 else (high_s - low_s) / growth
+    mean_s = 0.0
+    for (share, low_s), (next_share, high_s) in pairwise(zip(SHARES, times, strict=True)):
+        growth = log(high_s / low_s)
+        # Of what grows geometrically the mean is the logarithmic one.
+        average_s = low_s if growth < 1e-9 else (high_s - low_s) / growth
+        mean_s += (next_share - share) * average_s
+    return mean_s
 
 
 SLOWED_SHARE = 0.8
@@ -94,15 +93,6 @@ class SustainedFit:
 
     after_bytes: int
     write_bytes_per_s: float
-
-
-def flush_fit(measurement: Measurement) -> FlushFit | None:
-    """Flushes after the smallest writes; None where none were measured."""
-    found = _select_flushes(measurement)
-    if not found:
-        return None
-    latency = found[0][1]
-    return FlushFit(latency.mean_s or 0.0, fit_times_s(latency))
 
 
 def _select_flushes(measurement: Measurement) -> list[tuple[int, Histogram]]:
@@ -152,21 +142,17 @@ def fit_sustained(slices: Sequence[WrittenSlice]) -> SustainedFit | None:
     The step between two means that leaves the least squares, if it goes down far enough.
     """
     rates = [written.moved_bytes / written.duration_s for written in slices]
-    if len(rates) < 4:
+    if (count := len(rates)) < 4:
         return None
     cut = min(
-        range(2, len(rates) - 1), key=lambda at: _sum_squares(rates[:at]) + _sum_squares(rates[at:])
+        range(2, count - 1),
+        key=lambda at: at * pvariance(rates[:at]) + (count - at) * pvariance(rates[at:]),
     )
     before, after = rates[:cut], rates[cut:]
     slowed = sum(after) / len(after)
     if slowed >= SLOWED_SHARE * sum(before) / len(before):
         return None
     return SustainedFit(sum(each.moved_bytes for each in slices[:cut]), slowed)
-
-
-def _sum_squares(values: Sequence[float]) -> float:
-    mean = sum(values) / len(values)
-    return sum((value - mean) ** 2 for value in values)
 
 
 SMALL_BYTES = 4096
@@ -221,8 +207,10 @@ def fit(measurement: Measurement) -> Fit:
         write = read
         assumed["write"] = "writing was not measured; taken as reading"
         assumed["cap.write_iops"] = assumed["cap.write_bytes_per_s"] = assumed["write"]
-    flush = flush_fit(measurement)
-    if flush is None:
+    if flushes := _select_flushes(measurement):
+        latency = flushes[0][1]  # after the smallest writes
+        flush = FlushFit(latency.mean_s or 0.0, fit_times_s(latency))
+    else:
         alone_s = write.rows[0].times_s
         flush = FlushFit(average_times_s(alone_s), alone_s)
         assumed["flush"] = "flushes were not measured; taken as a small write"

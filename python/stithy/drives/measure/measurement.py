@@ -41,21 +41,18 @@ class PointResult(FrozenModel):
 def merge_rounds(answers: Iterable[PointResult]) -> PointResult:
     """The answers of all rounds to one point as one."""
     all_answers = list(answers)
-    kinds = {}
+    kinds: dict[str, ServedRequests] = {}
     for kind in ("read", "write", "flush"):
-        found = [served for answer in all_answers if (served := vars(answer)[kind]) is not None]
-        kinds[kind] = _merge_served(found) if found else None
+        parts = [served for answer in all_answers if (served := vars(answer)[kind]) is not None]
+        if parts:
+            kinds[kind] = ServedRequests(
+                latency=merge_histograms(part.latency for part in parts),
+                moved_bytes=sum(part.moved_bytes for part in parts),
+                duration_s=sum(part.duration_s for part in parts),
+                iops_max=max(part.iops_max for part in parts),
+                bytes_per_s_max=max(part.bytes_per_s_max for part in parts),
+            )
     return PointResult(**kinds)
-
-
-def _merge_served(parts: list[ServedRequests]) -> ServedRequests:
-    return ServedRequests(
-        latency=merge_histograms(part.latency for part in parts),
-        moved_bytes=sum(part.moved_bytes for part in parts),
-        duration_s=sum(part.duration_s for part in parts),
-        iops_max=max(part.iops_max for part in parts),
-        bytes_per_s_max=max(part.bytes_per_s_max for part in parts),
-    )
 
 
 class MeasuredPoint(FrozenModel):
@@ -354,95 +351,72 @@ class DriveTarget:
     mounted_at: Path | None
 
 
-def inspect(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> DriveTarget:
+def inspect(path: Path) -> DriveTarget:
     """What `path` is. Raises UserError or PreconditionError for what cannot be measured."""
+    remedy = "name a block device such as /dev/nvme0n1, a file, or a directory"
     try:
         found = path.stat()
     except OSError as error:
-        raise UserError(
-            f"there is no such target: {give_reason(error)}",
-            where=str(path),
-            remedy="name a block device such as /dev/nvme0n1, a file, or a directory",
-        ) from error
+        problem = f"there is no such target: {give_reason(error)}"
+        raise UserError(problem, where=str(path), remedy=remedy) from error
     if stat.S_ISBLK(found.st_mode):
-        return _find_device(path.resolve(), proc, sys)
+        return _find_device(path.resolve())
     if stat.S_ISREG(found.st_mode):
         _need_written(path, found.st_size)
-        return _describe_on_file_system(path, "file", found.st_size, proc, sys)
+        return _describe_on_file_system(path, "file", found.st_size)
     if stat.S_ISDIR(found.st_mode):
         space = os.statvfs(path)
-        return _describe_on_file_system(
-            path, "directory", space.f_blocks * space.f_frsize, proc, sys
-        )
-    raise UserError(
-        "it is neither a block device nor a file nor a directory",
-        where=str(path),
-        remedy="name a block device such as /dev/nvme0n1, a file, or a directory",
-    )
+        return _describe_on_file_system(path, "directory", space.f_blocks * space.f_frsize)
+    problem = "it is neither a block device nor a file nor a directory"
+    raise UserError(problem, where=str(path), remedy=remedy)
 
 
-def _find_device(path: Path, proc: Path, sys: Path) -> DriveTarget:
-    place = sys / "class" / "block" / path.name
+def _refuse(path: Path, problem: str, remedy: str) -> PreconditionError:
+    return PreconditionError(problem, where=str(path), remedy=remedy)
+
+
+def _find_device(path: Path) -> DriveTarget:
+    place = Path("/sys/class/block", path.name)
     size_bytes = int(devices.read_text(place / "size") or 0) * SECTOR_BYTES
     if size_bytes < SPAN_BYTES_LEAST:
-        raise PreconditionError(
-            f"it holds {size_bytes} bytes: too little to measure",
-            where=str(path),
-            remedy="name a device with a medium in it",
-        )
+        problem = f"it holds {size_bytes} bytes: too little to measure"
+        raise _refuse(path, problem, "name a device with a medium in it")
     if not os.access(path, os.R_OK):
-        raise PreconditionError(
-            "this user may not read it", where=str(path), remedy="run as root, with sudo"
-        )
+        raise _refuse(path, "this user may not read it", "run as root, with sudo")
     number = devices.read_text(place / "dev")
-    mounted = next(
-        (mount.point for mount in devices.list_mounts(proc) if mount.number == number), None
-    )
-    return DriveTarget(path, "device", size_bytes, path.name, None, mounted)
+    mounted = (mount.point for mount in devices.list_mounts() if mount.number == number)
+    return DriveTarget(path, "device", size_bytes, path.name, None, next(mounted, None))
 
 
 def _describe_on_file_system(
-    path: Path, kind: Literal["file", "directory"], size_bytes: int, proc: Path, sys: Path
+    path: Path, kind: Literal["file", "directory"], size_bytes: int
 ) -> DriveTarget:
-    mount = devices.find_mount(path, proc)
+    mount = devices.find_mount(path)
     if mount.kind in IN_MEMORY:
-        raise PreconditionError(
-            f"it is in memory ({mount.kind}), not on a drive",
-            where=str(path),
-            remedy="name a place on a drive, such as a directory in /var/tmp",
-        )
-    under = devices.list_devices_under(path, proc, sys)
-    return DriveTarget(
-        path, kind, size_bytes, under[-1] if under else None, mount.kind, mount.point
-    )
+        remedy = "name a place on a drive, such as a directory in /var/tmp"
+        raise _refuse(path, f"it is in memory ({mount.kind}), not on a drive", remedy)
+    under = devices.list_devices_under(path)
+    lowest = under[-1] if under else None
+    return DriveTarget(path, kind, size_bytes, lowest, mount.kind, mount.point)
 
 
 def _need_written(path: Path, size_bytes: int) -> None:
     """Raise where parts of a file were never written: they are read from nowhere, and at once."""
     if size_bytes < SPAN_BYTES_LEAST:
-        raise PreconditionError(
-            f"it holds {size_bytes} bytes: too little to measure",
-            where=str(path),
-            remedy=f"name a file of at least {SPAN_BYTES_LEAST // 2**20} MiB, or a directory",
-        )
+        remedy = f"name a file of at least {SPAN_BYTES_LEAST // 2**20} MiB, or a directory"
+        raise _refuse(path, f"it holds {size_bytes} bytes: too little to measure", remedy)
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError as error:
-        raise PreconditionError(
-            f"it cannot be read: {give_reason(error)}",
-            where=str(path),
-            remedy="name a file that this user may read, or use sudo",
-        ) from error
+        problem = f"it cannot be read: {give_reason(error)}"
+        raise _refuse(path, problem, "name a file that this user may read, or use sudo") from error
     try:
         hole = os.lseek(handle, 0, os.SEEK_HOLE)
     finally:
         os.close(handle)
     if hole < size_bytes:
-        raise PreconditionError(
-            f"it was never written at byte {hole}, so reading it would not reach the device",
-            where=str(path),
-            remedy="name a file that was written from end to end, or a directory",
-        )
+        problem = f"it was never written at byte {hole}, so reading it would not reach the device"
+        raise _refuse(path, problem, "name a file that was written from end to end, or a directory")
 
 
 def read_facts(target: DriveTarget, span_bytes: int) -> TargetFacts:

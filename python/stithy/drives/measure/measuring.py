@@ -102,7 +102,14 @@ def measure(
     time = clock or SystemClock()
     begun = datetime.fromtimestamp(time.now_s(), UTC)
     answers = _measure_rounds(fio, place, plan, watch)
-    matrix = tuple(_summarise_point(point, answers[point]) for point in plan.points)
+    matrix = tuple(
+        MeasuredPoint(
+            **asdict(point),
+            answer=merge_rounds(answers[point]),
+            iops_by_round=tuple(round(sum_iops(answer), 1) for answer in answers[point]),
+        )
+        for point in plan.points
+    )
     sustained = tuple(_write_continuously(fio, place, plan, watch, time))
     return Measurement(
         target=target,
@@ -159,14 +166,6 @@ def _answer(
     return PointResult(read=answer.read, write=answer.write, flush=flushes)
 
 
-def _summarise_point(point: MeasurementPoint, answers: Sequence[PointResult]) -> MeasuredPoint:
-    return MeasuredPoint(
-        **asdict(point),
-        answer=merge_rounds(answers),
-        iops_by_round=tuple(round(sum_iops(answer), 1) for answer in answers),
-    )
-
-
 def sum_iops(answer: PointResult) -> float:
     """Reads and writes a second, together."""
     return sum(served.iops for served in (answer.read, answer.write) if served is not None)
@@ -199,11 +198,8 @@ SLICE_ALIGNED_BYTES = 64 * 2**20
 
 def _need_go_on(watch: MeasuringWatch, place: FioTarget) -> None:
     if watch.stop.is_set():
-        raise Interrupted(
-            "the measurement was stopped",
-            where=place.shown,
-            remedy="start it again; nothing is left",
-        )
+        remedy = "start it again; nothing is left"
+        raise Interrupted("the measurement was stopped", where=place.shown, remedy=remedy)
 
 
 def describe_other_work() -> str | None:
@@ -252,10 +248,7 @@ def name_of_process() -> str:
 
 
 def measure_emulated(
-    spec: DriveSpec,
-    plan: MeasuringPlan,
-    runner: Runner,
-    watch: MeasuringWatch,
+    spec: DriveSpec, plan: MeasuringPlan, runner: Runner, watch: MeasuringWatch
 ) -> Measurement:
     """Raise a drive, write all of it once, and measure it."""
     with fill_drive(spec, runner, watch) as (fio, place):
@@ -336,10 +329,19 @@ Reference = Mapping[MeasurementPoint, Mapping[str, Figures]]
 
 def make_measured_reference(measurement: Measurement) -> Reference:
     """What a real drive did."""
-    return {
-        find_point(measured_point): _list_figures(measured_point.answer)
-        for measured_point in measurement.matrix
-    }
+    reference = {}
+    for point in measurement.matrix:
+        answers = {kind: vars(point.answer)[kind] for kind in KINDS}
+        reference[find_point(point)] = {
+            kind: Figures(  # the rate of flushes is that of their writes
+                None if kind == "flush" else served.iops,
+                served.latency.find_quantile_s(0.5),
+                served.latency.find_quantile_s(0.99),
+            )
+            for kind, served in answers.items()
+            if served is not None
+        }
+    return reference
 
 
 def make_profile_reference(
@@ -359,21 +361,6 @@ def make_profile_reference(
         }
         for point, figures in zip(points, shown, strict=True)
     }
-
-
-def _list_figures(answer: PointResult) -> Mapping[str, Figures]:
-    return {
-        kind: make_figures(served, with_rate=kind != "flush")
-        for kind in KINDS
-        if (served := vars(answer)[kind]) is not None
-    }
-
-
-def make_figures(served: ServedRequests, *, with_rate: bool = True) -> Figures:
-    """The figures of one kind of request; the rate of flushes is that of their writes."""
-    latency = served.latency
-    rate = served.iops if with_rate else None
-    return Figures(rate, latency.find_quantile_s(0.5), latency.find_quantile_s(0.99))
 
 
 def compare_points(reference: Reference, emulated: Measurement) -> tuple[ComparedFigures, ...]:

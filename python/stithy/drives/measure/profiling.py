@@ -41,10 +41,7 @@ def write_profile(name: str, fit: Fit, measurement: Measurement) -> str:
         _write_head(name, fit, measurement),
         _write_access("read", fit.read),
         _write_access("write", fit.write),
-        _cap(fit),
-        _flush(fit),
-        *_write_cache(fit),
-        *_write_sustained(fit),
+        *_write_limits(fit),
         _write_provenance(fit, measurement),
     ]
     return "\n\n".join(parts) + "\n"
@@ -90,36 +87,22 @@ def _format_us(time_s: float) -> str:
     return f"{time_s * US_PER_S:.1f}"
 
 
-def _cap(fit: Fit) -> str:
-    """The best half seconds: above them nothing was ever seen."""
-    return _write_table(
-        "cap",
-        read_iops=fit.read.iops_max,
-        write_iops=fit.write.iops_max,
-        read_bytes_per_s=fit.read.bytes_per_s_max,
-        write_bytes_per_s=fit.write.bytes_per_s_max,
-    )
-
-
-def _flush(fit: Fit) -> str:
+def _write_limits(fit: Fit) -> Iterator[str]:
+    caps = {  # the best half seconds: above them nothing was ever seen
+        "read_iops": fit.read.iops_max,
+        "write_iops": fit.write.iops_max,
+        "read_bytes_per_s": fit.read.bytes_per_s_max,
+        "write_bytes_per_s": fit.write.bytes_per_s_max,
+    }
+    lines = [f"{key} = {value:.{0 if value >= 1000 else 1}f}" for key, value in caps.items()]
+    yield "\n".join(["[cap]", *lines])
     points = zip(SHARES, fit.flush.times_s, strict=True)
     quantiles = ", ".join(f"[{share:g}, {_format_us(time_s)}]" for share, time_s in points)
-    return f"[flush]\ncost_us = {_format_us(fit.flush.mean_s)}\nquantiles_us = [{quantiles}]"
-
-
-def _write_table(name: str, **numbers: float) -> str:
-    lines = [f"{key} = {value:.{0 if value >= 1000 else 1}f}" for key, value in numbers.items()]
-    return "\n".join([f"[{name}]", *lines])
-
-
-def _write_cache(fit: Fit) -> Iterator[str]:
+    yield f"[flush]\ncost_us = {_format_us(fit.flush.mean_s)}\nquantiles_us = [{quantiles}]"
     if fit.cache is not None:
         size = f"size_bytes = {fit.cache.size_bytes}"
         drain = f"drain_bytes_per_s = {fit.cache.drain_bytes_per_s:.0f}"
         yield f"[cache]\n{size}\n{drain}\nprotected = false"
-
-
-def _write_sustained(fit: Fit) -> Iterator[str]:
     if fit.sustained is not None:
         rate = f"{fit.sustained.write_bytes_per_s:.0f}"
         after = f"after_bytes = {fit.sustained.after_bytes}"
@@ -141,39 +124,32 @@ def _write_provenance(fit: Fit, measurement: Measurement) -> str:
     parts = {"cache": fit.cache, "sustained": fit.sustained}
     absent = [table for table, found in parts.items() if found is None]
     keys = [f"{table}.{key}" for table in KEYS if table not in absent for key in KEYS[table]]
-    measured = [each for each in ("channels", *keys) if not _is_assumed(each, fit)]
-    shown = [*measured, "capacity_bytes"]
-    lines = [
-        "[provenance]",
-        f"assumed = {_list(list(fit.assumed))}",
-        f"note = {_write_text(_note(fit, measurement))}",
-        "",
-        "[[provenance.source]]",
-        f"text = {_write_text(_write_source(measurement))}",
-        f"keys = {_list(shown)}",
+    # A whole table may be assumed, too.
+    measured = [
+        key for key in ("channels", *keys) if not fit.assumed.keys() & {key, key.split(".")[0]}
     ]
-    return "\n".join(lines)
-
-
-def _is_assumed(key: str, fit: Fit) -> bool:
-    return key in fit.assumed or key.split(".")[0] in fit.assumed
-
-
-def _write_source(measurement: Measurement) -> str:
-    return (
+    shown = [*measured, "capacity_bytes"]
+    source = (
         f"Measured on {measurement.at} with {measurement.tool} ({measurement.engine}, direct I/O) "
         f"on Linux {measurement.kernel}: {measurement.rounds} rounds of "
         f"{measurement.point_s:.1f} s at each of {len(measurement.matrix)} points, over "
         f"{format_size(measurement.target.span_bytes)}"
     )
-
-
-def _note(fit: Fit, measurement: Measurement) -> str:
-    assumed = [f"Assumed, {key}: {reason}." for key, reason in fit.assumed.items()]
+    notes = [f"Assumed, {key}: {reason}." for key, reason in fit.assumed.items()]
     if measurement.sustained and fit.sustained is None:
         written = format_size(sum(each.moved_bytes for each in measurement.sustained))
-        assumed.insert(0, f"Writing {written} without a pause did not slow it down.")
-    return " ".join([*measurement.notes, *assumed])
+        notes.insert(0, f"Writing {written} without a pause did not slow it down.")
+    note = " ".join([*measurement.notes, *notes])
+    lines = [
+        "[provenance]",
+        f"assumed = {_list(list(fit.assumed))}",
+        f"note = {_write_text(note)}",
+        "",
+        "[[provenance.source]]",
+        f"text = {_write_text(source)}",
+        f"keys = {_list(shown)}",
+    ]
+    return "\n".join(lines)
 
 
 def _write_text(text: str) -> str:
@@ -217,10 +193,7 @@ class Profiled:
 
 
 def profile_target(
-    target: DriveTarget,
-    wanted: WantedProfile,
-    runner: Runner,
-    watch: measuring.MeasuringWatch,
+    target: DriveTarget, wanted: WantedProfile, runner: Runner, watch: measuring.MeasuringWatch
 ) -> Profiled:
     """Measure a target and fit a profile to it; nothing is left of what was written.
 
@@ -269,11 +242,8 @@ def open_place(target: DriveTarget, span_bytes: int, *, writing: bool) -> Iterat
     Raises UserError for writing to a file of the person's.
     """
     if writing and target.kind == "file":
-        raise UserError(
-            "an existing file is only read",
-            where=str(target.path),
-            remedy="name its directory instead, in which a scratch file is written",
-        )
+        remedy = "name its directory instead, in which a scratch file is written"
+        raise UserError("an existing file is only read", where=str(target.path), remedy=remedy)
     path = str(target.path)
     if target.kind == "directory":
         with open_scratch_file(target.path, span_bytes) as name:
@@ -291,11 +261,8 @@ def name_for(target: DriveTarget, model: str | None) -> str:
 def check_name(name: str) -> None:
     """Raise UserError for what cannot name a profile."""
     if not NAME.fullmatch(name):
-        raise UserError(
-            f"{name!r} cannot name a profile",
-            where="--name",
-            remedy="give lower-case letters, digits and hyphens, a letter or digit first",
-        )
+        remedy = "give lower-case letters, digits and hyphens, a letter or digit first"
+        raise UserError(f"{name!r} cannot name a profile", where="--name", remedy=remedy)
 
 
 def list_notes(target: DriveTarget, found: TargetFacts, measured: Measurement) -> Iterator[str]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
@@ -26,7 +26,7 @@ from stithy.hosts.runner import Command, Finished, Runner
 from stithy.needs import KernelFileSystem, ProgramNeed
 from stithy.storage.layer import COPIES, MEMBERS, PARITY, BuildTask, LayerKind, Level, LevelKeys
 from stithy.storage.space import Usage
-from stithy.units import make_rule_error
+from stithy.units import make_rule_error, require
 
 TREE_SEARCH_V2 = 0xC0709411
 """_IOWR(0x94, 17, struct btrfs_ioctl_search_args_v2), which has 112 bytes before its buffer."""
@@ -113,15 +113,13 @@ STRIPED = frozenset({"raid0", "raid10"})
 
 COMPRESSION = re.compile(r"none|lzo|zlib(:[1-9])?|zstd(:([1-9]|1[0-5]))?")
 """Source: btrfs(5), section COMPRESSION."""
+_IS_COMPRESSION = require(
+    COMPRESSION.fullmatch,
+    "not a compression of btrfs",
+    "none, lzo, zlib or zstd, the last two also with a level such as zstd:1",
+)
 TIMEOUT_S = 60
 SCRUB_TIMEOUT_S = 3600.0
-
-
-def _check_compression(value: str) -> str:
-    if COMPRESSION.fullmatch(value) is None:
-        right = "none, lzo, zlib or zstd, the last two also with a level such as zstd:1"
-        raise make_rule_error("not a compression of btrfs", right)
-    return value
 
 
 class BtrfsKeys(LevelKeys):
@@ -137,7 +135,7 @@ class BtrfsKeys(LevelKeys):
         ),
         examples=["single"],
     )
-    compression: Annotated[str, AfterValidator(_check_compression)] = Field(
+    compression: Annotated[str, _IS_COMPRESSION] = Field(
         default="none",
         description=(
             "What compresses all data before they reach the devices: `lzo`, `zlib` or `zstd`, the "

@@ -122,9 +122,13 @@ def check_whole(node: str, blocks: Path = BLOCKS, clock: Clock | None = None) ->
     """
     time, state = clock or SystemClock(), blocks / Path(node).name / "md"
     until_s = time.monotonic_s() + SETTLED_S
-    while (found := _state(state)) != WHOLE:
+    while True:
+        degraded, action = (
+            (state / name).read_text().strip() for name in ("degraded", "sync_action")
+        )
+        if (degraded, action) == WHOLE:
+            return
         if time.monotonic_s() > until_s:
-            degraded, action = found
             raise InfrastructureError(
                 f"the array is not whole: it lacks {degraded} of its devices, sync_action is "
                 f"{action}",
@@ -132,11 +136,6 @@ def check_whole(node: str, blocks: Path = BLOCKS, clock: Clock | None = None) ->
                 remedy="check the kernel log (dmesg) for a device that failed, and replace it",
             )
         time.sleep_s(0.1)
-
-
-def _state(folder: Path) -> tuple[str, str]:
-    degraded, action = ((folder / name).read_text().strip() for name in ("degraded", "sync_action"))
-    return degraded, action
 
 
 def stop(facts: Mapping[str, str], runner: Runner, blocks: Path = BLOCKS) -> None:

@@ -30,7 +30,7 @@ from stithy.storage.layer import (
 )
 from stithy.storage.provider import MIB
 from stithy.storage.space import Usage
-from stithy.units import make_rule_error, parse_size
+from stithy.units import make_rule_error, parse_size, require
 
 PACKAGE = Package(
     "zfs-dkms zfsutils-linux",
@@ -163,14 +163,11 @@ METADATA_SHARE = 0.03
 """A block pointer of 128 bytes in two copies for each record of 8 KiB."""
 
 WHY = "arrays of ZFS"
-
-
-def _check_compression(value: str) -> str:
-    if COMPRESSION.fullmatch(value) is None:
-        raise make_rule_error(
-            "not a compression of ZFS", "none, lz4 or zstd, this also as zstd:1 to zstd:19"
-        )
-    return value
+_IS_COMPRESSION = require(
+    COMPRESSION.fullmatch,
+    "not a compression of ZFS",
+    "none, lz4 or zstd, this also as zstd:1 to zstd:19",
+)
 
 
 class ZfsKeys(LevelKeys):
@@ -181,7 +178,7 @@ class ZfsKeys(LevelKeys):
         description=f"{LEVELS} Parity is raidz1 or raidz2; `single` takes one device.",
         examples=["single"],
     )
-    compression: Annotated[str, AfterValidator(_check_compression)] = Field(
+    compression: Annotated[str, _IS_COMPRESSION] = Field(
         default="none",
         description="What compresses all records: `lz4`, or `zstd`, also with a level: `zstd:3`.",
         examples=["lz4"],
@@ -308,15 +305,13 @@ def create_words(spec: ZfsKeys, devices: Sequence[str], name: str) -> list[str]:
     words = ["create", "-f"]
     for option, properties in (("-o", of_pool), ("-O", of_files)):
         words += [word for key, value in properties.items() for word in (option, f"{key}={value}")]
-    return [*words, name, *_list_vdevs(spec.level, devices)]
-
-
-def _list_vdevs(level: Level, devices: Sequence[str]) -> list[str]:
-    if level in PARITY:
-        return [f"raidz{PARITY[level]}", *devices]
-    if level in COPIES:
-        return [word for mirror in _group_mirrors(level, devices) for word in ("mirror", *mirror)]
-    return list(devices)
+    members = list(devices)
+    if spec.level in PARITY:
+        members = [f"raidz{PARITY[spec.level]}", *devices]
+    elif spec.level in COPIES:
+        mirrors = _group_mirrors(spec.level, devices)
+        members = [word for mirror in mirrors for word in ("mirror", *mirror)]
+    return [*words, name, *members]
 
 
 PLUGINS = (

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     Field,
@@ -36,21 +35,18 @@ from stithy.storage.provider import (
 )
 from stithy.storage.providers import device, drive
 from stithy.storage.providers.drive import COUNT_MAX, MEMORY, DriveKeys
-from stithy.units import FrozenModel, make_rule_error
+from stithy.units import FrozenModel, make_rule_error, require
 
-CODING = re.compile(r"(\d{1,2})\+(\d)")
+CODING = re.compile(r"(0?[2-9]|[1-9]\d)\+([12])")
+_IS_CODING = require(
+    CODING.fullmatch,
+    "not an erasure coding",
+    "data and parity, such as 3+1 or 4+2; there may be one or two of parity",
+)
 PARITY = {1: "raid5", 2: "raid6"}
 FTT_MOST = 3
 WIDTH_MOST = 12
 """Source of both: vSAN storage policies."""
-
-
-def _check_coding(value: str) -> str:
-    found = CODING.fullmatch(value)
-    if found is None or int(found[2]) not in PARITY or int(found[1]) < 2:
-        right = "data and parity, such as 3+1 or 4+2; there may be one or two of parity"
-        raise make_rule_error("not an erasure coding", right)
-    return value
 
 
 class ArrayPolicy(FrozenModel):
@@ -65,7 +61,7 @@ class ArrayPolicy(FrozenModel):
     stripe_width: Annotated[int, Field(ge=1, le=WIDTH_MOST)] = Field(
         default=1, description="Over how many drives each copy is striped.", examples=[1]
     )
-    erasure_coding: Annotated[str, AfterValidator(_check_coding)] | None = Field(
+    erasure_coding: Annotated[str, _IS_CODING] | None = Field(
         default=None,
         json_schema_extra={"default": "none: whole copies"},
         description="Data and parity in a stripe, such as `3+1` (RAID 5) or `4+2` (RAID 6).",
@@ -98,22 +94,16 @@ class ArrayPolicy(FrozenModel):
             data, parity = self.parts
             _need(count, data + parity, f"erasure coding {self.erasure_coding}")
             return PARITY[parity]
+        levels, what = {0: "single", 1: "raid1", 2: "raid1c3"}, "no level has four copies"
+        right = "tolerate 2 failures, or use erasure coding 4+2"
         if self.stripe_width > 1:
-            return self._choose_striped_level(count)
-        levels = {0: "single", 1: "raid1", 2: "raid1c3"}
-        if self.ftt not in levels:
-            raise make_rule_error(
-                "no level has four copies", "tolerate 2 failures, or use erasure coding 4+2"
-            )
-        return levels[self.ftt]
-
-    def _choose_striped_level(self, count: int) -> str:
-        levels = {0: "raid0", 1: "raid10"}
-        if self.ftt not in levels:
+            levels, what = {0: "raid0", 1: "raid10"}, "no level stripes three copies or more"
             right = "`stripe_width: 1`, or erasure coding 4+2, which tolerates two failures"
-            raise make_rule_error("no level stripes three copies or more", right)
-        copies = self.ftt + 1
-        _need(count, copies * self.stripe_width, f"{copies} × a stripe width {self.stripe_width}")
+        if self.ftt not in levels:
+            raise make_rule_error(what, right)
+        if self.stripe_width > 1:
+            needed = (self.ftt + 1) * self.stripe_width
+            _need(count, needed, f"{self.ftt + 1} × a stripe width {self.stripe_width}")
         return levels[self.ftt]
 
 

@@ -10,13 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    PlainSerializer,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from stithy.drives import filesystems
 from stithy.errors import PreconditionError, UserError, give_reason
@@ -49,20 +43,16 @@ def read_nodes(value: Any) -> tuple[Path, ...]:
     """One device, or several different ones."""
     given = value if isinstance(value, list | tuple) else [value]
     named = tuple(Path(name) for name in given if isinstance(name, str | Path))
-    if len(named) < len(given) or not all(map(_is_node, named)):
+    are_nodes = (
+        path.is_relative_to("/dev") and path != Path("/dev") and str(path).isprintable()
+        for path in named
+    )
+    if len(named) < len(given) or not all(are_nodes):
         right = "its path in full, such as /dev/disk/by-id/nvme-Example_S1234"
         raise make_rule_error("not a block device", right)
     if not named or len(set(named)) < len(named):
         raise make_rule_error("not a list of devices", "name at least one, and each once")
     return named
-
-
-def _write_nodes(nodes: tuple[Path, ...]) -> str | list[str]:
-    return str(nodes[0]) if len(nodes) == 1 else [str(node) for node in nodes]
-
-
-def _is_node(path: Path) -> bool:
-    return path.is_relative_to("/dev") and path != Path("/dev") and str(path).isprintable()
 
 
 _NODES = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
@@ -74,7 +64,7 @@ class DeviceSpec(FrozenModel):
     device: Annotated[
         tuple[Path, ...],
         BeforeValidator(read_nodes),
-        PlainSerializer(_write_nodes),
+        PlainSerializer(lambda nodes: str(nodes[0]) if len(nodes) == 1 else [*map(str, nodes)]),
         WithJsonSchema(_NODES),
     ] = Field(
         description=(
@@ -116,10 +106,6 @@ class DeviceSpec(FrozenModel):
     def is_raw(self) -> bool:
         """Whether the volume is a block device without a file system."""
         return self.filesystem == provider.NO_FILE_SYSTEM
-
-
-def _is_part(one: str, other: str) -> bool:
-    return one == other or other.startswith(f"{one}-part") or one.startswith(f"{other}-part")
 
 
 class DeviceStorage(formatted.MadeAnew):
@@ -283,7 +269,11 @@ class DeviceProvider(Provider):
 
     def is_overlapping(self, spec: DeviceSpec, other: DeviceSpec) -> bool:
         """Whether, by their names alone, they have a device or a part of one in common."""
-        return any(_is_part(str(a), str(b)) for a in spec.device for b in other.device)
+        return any(
+            a == b or b.startswith(f"{a}-part") or a.startswith(f"{b}-part")
+            for a in map(str, spec.device)
+            for b in map(str, other.device)
+        )
 
     def make_like(self, spec: DeviceSpec, ending: str) -> DeviceSpec:
         """Refuse: there is none. Raises UserError."""

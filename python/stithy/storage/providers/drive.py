@@ -240,7 +240,13 @@ class EmulatedStorage(MadeAnew):
         for role, keys in self._roles.items():
             VolumeSpec((), keys.filesystem, keys.layer).check(self._where)
             self._check_size(role, keys)
-            self._check_backing(keys)
+            folder = keys.backing
+            if folder and not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+                remedy = (
+                    f"make it (mkdir -p {quote(str(folder))}), or name another one as `backing`"
+                )
+                problem = f"{folder} is not a directory that can be written to"
+                raise PreconditionError(problem, where=self._where, remedy=remedy)
 
     def list_rooms(self) -> tuple[Room, ...]:
         """What the images take of memory and of file systems: all of it at once, to be sure."""
@@ -319,15 +325,6 @@ class EmulatedStorage(MadeAnew):
         """What else a remedy may name: what the study itself could need less with."""
         return f", or use {self._site.less_room}" if self._site.less_room else ""
 
-    def _check_backing(self, keys: DriveKeys) -> None:
-        folder = keys.backing
-        if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
-            raise PreconditionError(
-                f"{folder} is not a directory that can be written to",
-                where=self._where,
-                remedy=f"make it (mkdir -p {quote(str(folder))}), or name another one as `backing`",
-            )
-
     def _make_room(self, role: Role, keys: DriveKeys) -> Room:
         size = keys.count * self._count_drive_bytes(role)
         if keys.backing is not None:
@@ -400,7 +397,6 @@ class DriveProvider(Provider):
 
     def has_emulated_drives(self, spec: DriveKeys) -> bool:
         """Always."""
-        del spec
         return True
 
     def has_block_device(self, spec: DriveKeys) -> bool:
@@ -421,7 +417,6 @@ class DriveProvider(Provider):
 
     def is_overlapping(self, spec: DriveKeys, other: DriveKeys) -> bool:
         """Never: each drive is made anew, also one like another."""
-        del spec, other
         return False
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import get_identity
@@ -22,22 +22,19 @@ from stithy.storage.volume import (
     measure_room,
     remove_own,
 )
-from stithy.units import FrozenModel, make_rule_error
+from stithy.units import FrozenModel, require
 
-
-def _require_plain(path: Path) -> Path:
-    """A study means the same directory from wherever it is run, and its messages are one line."""
-    if not path.is_absolute():
-        raise make_rule_error("not an absolute path", "in full, such as /var/tmp/stithy")
-    if not str(path).isprintable():
-        raise make_rule_error("not a usable path", "one without line ends and tabs")
-    return path
+# A study means the same directory from wherever it is run, and its messages are one line.
+_IS_FULL = require(Path.is_absolute, "not an absolute path", "in full, such as /var/tmp/stithy")
+_IS_PLAIN = require(
+    lambda path: str(path).isprintable(), "not a usable path", "one without line ends and tabs"
+)
 
 
 class PathSpec(FrozenModel):
     """A candidate that is a directory."""
 
-    path: Annotated[Path, AfterValidator(_require_plain)] = Field(
+    path: Annotated[Path, _IS_FULL, _IS_PLAIN] = Field(
         description="The directory for the database: missing (Stithy creates it), or empty.",
         examples=["/var/tmp/stithy"],
     )
@@ -90,7 +87,11 @@ class DirectoryStorage(Storage):
         use = consent.may_use(self._given, self._where)
         path = self.place()
         if use is consent.Use.OURS and self.find_surviving_volume(run_id) is not None:
-            self._take_over(path, run_id)
+            # Go on with what an earlier session of this run wrote down and made; nothing is new.
+            self._take_lock(path)
+            old = read_mark(path)
+            has_made = old is not None and old.made_directory
+            write_mark(path, DirectoryMark(run_id, has_made, get_identity()))
             return describe(path)
         if use is consent.Use.MISSING:
             record("directory", {"path": str(path), "run_id": run_id})
@@ -125,14 +126,6 @@ class DirectoryStorage(Storage):
             os.close(self._lock)
             self._lock = None
 
-    def _take_over(self, path: Path, run_id: str) -> None:
-        """Go on with what an earlier session of this run wrote down and made; nothing is new."""
-        self._take_lock(path)
-        old = read_mark(path)
-        write_mark(
-            path, DirectoryMark(run_id, old is not None and old.made_directory, get_identity())
-        )
-
     def _take_lock(self, path: Path) -> None:
         """Hold a lock on the directory until this process ends: two runs may start at once."""
         self._lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -155,7 +148,6 @@ class DirectoryProvider(Provider):
 
     def create(self, spec: PathSpec, candidate: str, site: Site | None = None) -> DirectoryStorage:
         """Create the storage of one candidate; a directory needs nothing of the run."""
-        del site
         return DirectoryStorage(spec.path, candidate)
 
     def is_likely_memory(self, spec: PathSpec) -> bool:

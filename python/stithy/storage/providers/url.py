@@ -13,11 +13,13 @@ from stithy.hosts.processes import get_identity, is_alive, parse_identity
 from stithy.secrets import Secret, read_given_secret
 from stithy.storage.provider import NOWHERE, Provider, Record, Site, Storage, Volume
 from stithy.storage.space import Space
-from stithy.units import FrozenModel, make_rule_error
+from stithy.units import FrozenModel, make_rule_error, require
 
 EXAMPLE = f"{get_engine(DEMO_ENGINE).url_schemes[0]}://bench@db-a.example:5432/bench"
 SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 """Options of a URL that are secrets, or name a file for one."""
+
+_IS_VARIABLE = require(str.isidentifier, "not the name of a variable", "such as DB_A_PASSWORD")
 
 
 def _refuse_password(url: str) -> str:
@@ -33,12 +35,6 @@ def _refuse_password(url: str) -> str:
     return url
 
 
-def _require_variable(name: str) -> str:
-    if not name.isidentifier():
-        raise make_rule_error("not the name of a variable", "such as DB_A_PASSWORD")
-    return name
-
-
 class UrlSpec(FrozenModel):
     """A candidate that is a database on a server that runs already."""
 
@@ -49,7 +45,7 @@ class UrlSpec(FrozenModel):
         ),
         examples=[EXAMPLE],
     )
-    password_env: Annotated[str, AfterValidator(_require_variable)] | None = Field(
+    password_env: Annotated[str, _IS_VARIABLE] | None = Field(
         default=None,
         json_schema_extra={"default": "no password"},
         description="Environment variable that holds the password of its user.",

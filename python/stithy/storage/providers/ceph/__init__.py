@@ -62,7 +62,6 @@ class CephProvider(Provider):
 
     def is_overlapping(self, spec: CephSpec, other: CephSpec) -> bool:
         """Never: each cluster is made anew."""
-        del spec, other
         return False
 
 

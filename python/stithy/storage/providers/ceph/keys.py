@@ -133,11 +133,6 @@ class CacheKeys(FrozenModel):
         examples=["2 GiB"],
     )
 
-    @property
-    def each_bytes(self) -> int:
-        """The size of each, bytes."""
-        return self.size_bytes or CACHE_BYTES
-
 
 class CephKeys(FrozenModel):
     """The hosts, their drives, and the policy; or a cluster that is there, by its `conf`."""
@@ -269,13 +264,8 @@ class CephKeys(FrozenModel):
             return ()
         return (
             *self.osd_names,
-            *(self.name_cache(osd_name) for osd_name in self.osd_names if self.cache),
+            *(f"{osd_name}{CACHE_ENDING}" for osd_name in self.osd_names if self.cache),
         )
-
-    @staticmethod
-    def name_cache(name: str) -> str:
-        """What the faster drive beside a drive is called."""
-        return f"{name}{CACHE_ENDING}"
 
     @property
     def osd_names(self) -> tuple[str, ...]:
@@ -305,7 +295,8 @@ class CephKeys(FrozenModel):
         """How large every drive is, by its name."""
         found = dict.fromkeys(self.osd_names, self.count_drive_bytes(needed_bytes))
         beside = [name for name in self.names if name not in found]
-        return found | dict.fromkeys(beside, self.cache.each_bytes if self.cache else 0)
+        each_bytes = (self.cache.size_bytes or CACHE_BYTES) if self.cache else 0
+        return found | dict.fromkeys(beside, each_bytes)
 
     def name_profile(self, name: str) -> str:
         """The drive profile of a drive, by its name."""

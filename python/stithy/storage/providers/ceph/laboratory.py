@@ -261,19 +261,16 @@ class LaboratoryStorage(MadeAnew):
             thick = self._keys.policy.policy.thick
             asked = VolumeSpec((device,), self._keys.filesystem, whole=thick)
             volume = build_volume(asked, self._place / "data", run_id, record, self._site.runner)
-        self._limit(self._get_folder(run_id))
+        # Only from now on: the self-test and making a file system would take minutes.
+        folder, iops = self._get_folder(run_id), self._keys.policy.policy.iops_limit
+        if iops is not None and (entry := layout.read_entry(folder)) is not None:
+            image.limit(folder, entry, iops)
         return replace(
             volume,
             emulated=drives,
-            cluster=self._get_folder(run_id),
+            cluster=folder,
             system=self._describe_cluster(drives),
         )
-
-    def _limit(self, folder: Path) -> None:
-        """Only from now on: the self-test and making a file system would take minutes."""
-        entry, iops = layout.read_entry(folder), self._keys.policy.policy.iops_limit
-        if entry is not None and iops is not None:
-            image.limit(folder, entry, iops)
 
     def _describe_cluster(self, drives: tuple[EmulatedDrive, ...]) -> Array:
         keys = self._keys
