@@ -28,7 +28,7 @@ from support.running import Stithy, entries, left_by, wait_for
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
 
-UP_S, DOWN_S = 60.0, 15.0
+UP_S, DOWN_S = 120.0, 60.0
 
 SMALL = ("--hosts", "2", "--size", "256MiB")
 

@@ -46,10 +46,13 @@ def test_a_run_killed_in_a_fault_resumes(stithy: Stithy, place: Path) -> None:
         assert not each.list_lost(), fault
         assert of.row["ledger_acknowledged"] > 0, fault
         assert of.row["ledger_unverified_because"] is None, fault
-        spans = {span["name"]: span["to_s"] - span["from_s"] for span in of.spans}
-        assert spans["fault"] == pytest.approx(1, abs=0.5)
-        assert of.row["gap_s"] > 0.9 * spans["fault"], fault
-        assert of.row["gap_from_s"] > of.row["measure_from_s"] + 0.5, fault
+        [(from_s, to_s)] = [
+            (span["from_s"], span["to_s"]) for span in of.spans if span["name"] == "fault"
+        ]
+        assert 0.9 < to_s - from_s < 10, fault
+        gap_from_s, gap_to_s = of.row["gap_from_s"], of.row["gap_from_s"] + of.row["gap_s"]
+        common_s = min(gap_to_s, to_s) - max(gap_from_s, from_s)
+        assert common_s > 0.5 * (to_s - from_s), "the longest gap is that of the fault"
     killed = suffered["server-killed"].evidence.at("a", suffered["server-killed"].point)[0]
     assert (killed.row["connections_lost"], killed.row["errors"]) == (2, 0)
     assert left_by(out) == []

@@ -22,7 +22,7 @@ from support.arrays import Recorder, make_site, undo
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
 
-UP_S, DOWN_S = 60.0, 15.0
+UP_S, DOWN_S = 120.0, 60.0
 
 
 @pytest.fixture

@@ -239,7 +239,8 @@ def test_all_volumes_are_used_at_once(disk: Path, tmp_path: Path) -> None:
         (stream,) = context.run.detail("io_streams", window.id).to_dicts()
         assert (stream["engine"], stream["submitters"], stream["outstanding"]) == ("psync", 12, 12)
         assert window.values["fio.outstanding", "all"]["value"] == 12
-        assert window.values["fio.in_flight", "all"]["value"] == pytest.approx(12, rel=0.15)
+        # Those who wait for a CPU ask for nothing.
+        assert 4 < window.values["fio.in_flight", "all"]["value"] < 1.15 * 12
         seconds = pl.read_parquet(root / "io_seconds.parquet")["requests"].sum()
         # A submitter's rates are cut off to whole requests, and its last second may have no row.
         assert 0 < seconds < 1.01 * counted
@@ -257,7 +258,8 @@ def _identities(evidence: Evidence, outstanding: int) -> None:
               ("iops", "bytes_per_s", "mean_s")}  # fmt: skip
         assert of["bytes_per_s"] == pytest.approx(8192 * of["iops"], rel=1e-6)
         if window.point.values["profile"] == "sql":
-            assert of["iops"] * of["mean_s"] == pytest.approx(outstanding, rel=0.15)
+            # Those who wait for a CPU ask for nothing.
+            assert outstanding / 3 < of["iops"] * of["mean_s"] < 1.15 * outstanding
 
 
 def _seconds_are_those_of_the_window(context: Context) -> None:

@@ -84,7 +84,7 @@ async fn many_users_share_few_connections() {
     // 200 users with a mean of a second: 800 in 4 s, and a standard deviation of at most 28. Where the
     // machine is busy with something else answers take longer, and users act less often.
     let count = done(&summary);
-    assert!((400..=920).contains(&count), "{count} transactions");
+    assert!((200..=920).contains(&count), "{count} transactions");
     for transaction in &summary.transactions {
         let waits = times(transaction.pool_wait.as_ref().unwrap());
         let answered = times(&transaction.response).len();
