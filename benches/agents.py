@@ -32,7 +32,7 @@ from processes import find_hammer
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from stithy.activities.hammer.by_agents import require_driven
+from stithy.activities.hammer.by_agents import require_complete
 from stithy.agents.coordinator import Agents
 from stithy.agents.window import AgentsDriven
 from stithy.errors import StithyError
@@ -72,7 +72,7 @@ class Bench:
     def measure_start(self, number: int) -> dict[str, float]:
         """What the module says of a start; StithyError where an agent is missing."""
         result = self.drive(f"start-{number}", 0.5, ProgressWatch())
-        require_driven(result, f"start-{number}")
+        require_complete(result, f"start-{number}")
         zeros, firsts, wakes = [], [], []
         for agent in result.agents:
             assert agent.driven is not None  # as was just required

@@ -1,14 +1,19 @@
-"""Agents of whom none has a host: fake hammers drive their parts."""
+"""Agents of whom none has a host: fake hammers drive their parts, and fio here runs theirs."""
 
+import tempfile
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from fakes.hammer import FakeHammer
 from stithy.agents import serving
 from stithy.agents.coordinator import Agents
+from stithy.agents.fio_job import run_fio
 from stithy.agents.link import ClockOffset, Link
 from stithy.agents.merging import merge_driven
+from stithy.agents.orders import FioOrder
 from stithy.agents.serving import AgentFacts
 from stithy.agents.site import SchedulerSite
 from stithy.agents.window import AgentOutcome, AgentsDriven
@@ -16,6 +21,9 @@ from stithy.clock import SystemClock
 from stithy.secrets import Secret
 from stithy.wire.hammer import Driven, ProgressWatch
 from stithy.wire.jobs import RunRequest, UserShare, WorkloadChoice
+from stithy.wire.program import Lease
+
+T = TypeVar("T")
 
 STEADY = (ClockOffset(0.001, 0.0002), ClockOffset(0.0011, 0.0004))
 
@@ -58,6 +66,30 @@ class FakeAgents(Agents):
                 outcome.driven = self.hammer.run(workload, own)
                 parts.append(outcome.driven)
         return AgentsDriven(None if self.lost else merge_driven(parts), tuple(outcomes))
+
+    def run_fio(self, order: FioOrder) -> AgentsDriven:
+        """One after the other, each in a folder of its own; nothing where one is missing."""
+        self.fences.append(order.fence)
+        outcomes = []
+        for number, name in enumerate(self.names):
+            because = self.lost.get(name)
+            outcomes.append(AgentOutcome(name, number, self.clocks, 2, missing_because=because))
+        files: dict[str, Path] = {}
+        for number, name in enumerate(() if self.lost else self.names):
+            with tempfile.TemporaryDirectory() as folder:
+                job, started, stop = order.make_job(number, 0.0), Lease(), threading.Event()
+                results, outcomes[number].start_late_s = run_fio(
+                    job, SystemClock().now_s(), started, stop, Path(folder)
+                )
+                files[name] = order.place_file(name)
+                files[name].write_bytes(results.read_bytes())
+        if files:
+            order.merge([], files)
+        return AgentsDriven(None, tuple(outcomes))
+
+    def consult(self, function: Callable[[], T]) -> dict[str, T]:
+        """Ask each here."""
+        return {name: function() for name in self.names}
 
 
 class FakeLink(Link):

@@ -1,12 +1,16 @@
 """Agents in network namespaces as hosts: one result, one start, and no load that nobody wants."""
 
+import shutil
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,9 +18,13 @@ from stithy.agents.coordinator import Agents
 from stithy.agents.window import AgentsDriven
 from stithy.clock import SystemClock
 from stithy.errors import Exit
+from stithy.fio.library import find
+from stithy.fio.load import FioLoad, FioTarget, split_load
+from stithy.fio.measure import lay_out, make_file, measure, prepare_fio
 from stithy.hosts.runner import LocalRunner
 from stithy.run.books import Register
 from stithy.run.cleaning import clean
+from stithy.scenarios.block_io.activity import FioAgents
 from stithy.secrets import Secret
 from stithy.wire.hammer import Hammer, ProgressWatch
 from stithy.wire.jobs import BaselineJob
@@ -29,6 +37,7 @@ from support.agent_hosts import (
     raise_hosts,
     wait_until,
 )
+from support.places import DISK, a_place
 
 pytestmark = [pytest.mark.needs_namespace, pytest.mark.usefixtures("own_state")]
 COUNT = 3
@@ -153,3 +162,37 @@ def test_what_a_run_left_at_agents_is_ended_and_who_is_not_reached_is_named(
         assert is_ended or any(map(lab.hosts.list_hammers, lab.hosts.names))
     work.join(20)
     assert not any(map(lab.hosts.list_hammers, lab.hosts.names))
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found: install fio")
+def test_fio_of_agents_is_one_and_a_lost_agent_leaves_none(lab: _Lab) -> None:
+    """Each worker has its requests at a rate; of a closed loop none goes on without its agent."""
+    session = SimpleNamespace(run_id="fio", tell=lambda event: None)
+    context: Any = SimpleNamespace(agents=Agents(lab.hosts.site, lab.hosts.names), session=session)
+    window: Any = SimpleNamespace(id="w")
+    pattern, name = find("oltp-8k").patterns[0], lab.hosts.names[1]
+    with a_place(DISK) as place, ThreadPoolExecutor(1) as pool:
+        target = FioTarget(str(place / "target #1"), 2**24)
+        make_file(target)
+        machine = prepare_fio(LocalRunner(), [target], place / "tried")
+        lay_out(machine, target, place / "written", seed=1)
+        load = FioLoad(1.0, 0.0, seed=1, rate_per_s=600.0)
+        workers, hosts = split_load([target], load, 2 * COUNT), FioAgents(context, window)
+        found = measure(replace(machine, hosts=hosts), pattern, workers, place / "run")
+        count = found.answers[0].count
+        assert count == pytest.approx(600, rel=0.3)
+        rows = hosts.make_rows(found.by_host)
+        assert [row["agent"] for row in rows] == list(lab.hosts.names)
+        assert sum(row["requests"] for row in rows) == count
+        assert len(list(place.glob("run/worker-*/fio.json"))) == 2 * COUNT
+
+        workers = split_load([target], replace(load, duration_s=60.0, rate_per_s=None), COUNT)
+        machine = replace(machine, hosts=FioAgents(context, window))
+        lost = pool.submit(measure, machine, pattern, workers, place / "lost")
+        wait_until(lambda: bool(lab.hosts.list_programs(name, "fio")), 30, "its fio has begun")
+        lab.hosts.kill(name)
+        wait_until(lambda: not lab.hosts.list_programs(name, "fio"), 20, "its fio has ended")
+        assert f"agent {name}: " in str(lost.exception(60))
+        assert not any(lab.hosts.list_programs(each, "fio") for each in lab.hosts.names)
+        lab.hosts.begin(name)
+        lab.hosts.wait_until_joined()

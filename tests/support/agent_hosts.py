@@ -102,12 +102,16 @@ class AgentHosts:
 
     def list_hammers(self, name: str) -> list[int]:
         """List the load drivers that run on a host."""
+        return self.list_programs(name, "stithy-hammer")
+
+    def list_programs(self, name: str, program: str) -> list[int]:
+        """List the processes of a program that run on a host."""
         namespace = os.stat(f"/run/netns/{self.prefix}{name}").st_ino
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
-                is_hammer = (folder / "comm").read_text().strip() == "stithy-hammer"
-                if is_hammer and (folder / "ns/net").stat().st_ino == namespace:
+                is_program = (folder / "comm").read_text().strip() == program
+                if is_program and (folder / "ns/net").stat().st_ino == namespace:
                     found.append(int(folder.name))
             except OSError:
                 continue  # it has just ended

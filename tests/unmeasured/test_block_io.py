@@ -3,12 +3,14 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from fakes.agents import FakeAgents
+from stithy.activities.hammer.report import list_agents
 from stithy.analysis.evidence import Evidence
 from stithy.cli.app import run
 from stithy.clock import SystemClock
@@ -249,6 +251,38 @@ def test_all_volumes_are_used_at_once(disk: Path, tmp_path: Path) -> None:
     shown = document["sections"]["volumes"]["tables"]["volumes"]
     assert {each["volume"] for each in shown} == {"data", "data-2", "log"}
     assert not any((disk / name).exists() for name in ("a", "b", "log"))
+
+
+BY_AGENTS = """study: What do three hosts together?
+candidates: {a: {path: "{root}/a"}}
+scenario:
+  block-io: {profiles: [sql], agents: [h1, h2, h3], workers: 3, size: 16 MiB, ramp_up: 0 s,
+             duration: 1 s, repeat: 1}
+"""
+
+
+@pytest.mark.parametrize("lost", [{}, {"h2": "its process ended"}], ids=["whole", "lost"])
+def test_agents_run_fio_as_one_host_does(
+    disk: Path, tmp_path: Path, lost: Mapping[str, str], undrawn: None
+) -> None:
+    """Each beside the whole in its row and the report; nothing of a window that lacks one."""
+    faked = _faked(BY_AGENTS, disk, tmp_path)
+    faked.agents = FakeAgents(faked.hammer, ("h1", "h2", "h3"), lost)
+    outcome = faked.run()
+    context = make_context(read_run(faked.out))
+    window, rows = context.evidence.windows[0], list_agents(context)
+    assert [row["missing_because"] for row in rows] == [None, lost.get("h2"), None]
+    if lost:
+        assert "agent h2: its process ended" in window.row["missing_because"]
+        return
+    assert outcome.end == "finished"
+    detail = context.run.detail("agents", window.id)
+    assert detail["requests"].sum() == window.values["fio.iops", "all"]["count"] > 0
+    assert len(list((faked.out / "windows" / window.id).glob("fio/run/worker-*/job.fio"))) == 3
+    assert min(row["iops"] for row in rows) > 0
+    (written,) = write_undrawn_report(faked.out, ("json",))
+    assert len(json.loads(written.read_text())["sections"]["agents"]["tables"]["agents"]) == 3
+    assert not (disk / "a").exists()
 
 
 def _identities(evidence: Evidence, outstanding: int) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from stithy.agents.link import AgentTest, ClockOffset, Link, Member, connect, refuse_unfit
+from stithy.agents.orders import FioOrder, UsersOrder
 from stithy.agents.site import SchedulerSite, require_dask, use_settings
-from stithy.agents.window import AgentsDriven, WindowOrder, drive_window
+from stithy.agents.window import AgentsDriven, drive_window
 from stithy.clock import Clock, SystemClock
 from stithy.errors import StithyError
 from stithy.secrets import Secret
@@ -76,8 +77,19 @@ class Agents:
 
         Raises PreconditionError where an agent does not fit, or its clock is too far off.
         """
-        window = WindowOrder(self.names, fence, url, workload, request, watch)
+        window = UsersOrder(self.names, fence, watch, url, workload, request)
         return self._run(lambda link: drive_window(link, window))
+
+    def run_fio(self, order: FioOrder) -> AgentsDriven:
+        """Let the fio of all agents work together, and write what each worker would have written.
+
+        Raises as `drive` does.
+        """
+        return self._run(lambda link: drive_window(link, order))
+
+    def consult(self, function: Callable[[], T]) -> dict[str, T]:
+        """Ask each beside its task. Raises PreconditionError for one that does not answer."""
+        return self._run(lambda link: link.consult(self.names, function))
 
     def _run(self, do: Callable[[Link], Awaitable[T]]) -> T:
         async def run() -> T:

@@ -182,6 +182,12 @@ class Link:
         facts = await asyncio.gather(*asked)
         return [Member(*agent, of) for agent, of in zip(known.items(), facts, strict=True)]
 
+    async def consult(self, names: Sequence[str], function: Callable[[], T]) -> dict[str, T]:
+        """Ask agents one thing, by name."""
+        known = await self._locate(names)
+        asked = (self._consult(*agent, function) for agent in known.items())
+        return dict(zip(known, await asyncio.gather(*asked), strict=True))
+
     async def _locate(self, names: Sequence[str] | None, remedy: str = "") -> dict[str, str]:
         known = await self.list_addresses()
         if missing := [name for name in names or () if name not in known]:

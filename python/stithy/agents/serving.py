@@ -1,8 +1,9 @@
 """What an agent does when it is asked: functions that run in a worker of Dask, on its host.
 
 A worker does one task at a time, in a thread; clocks are read and leases are renewed beside it. The
-hammer of a task ends by itself where its lease is not renewed, and its output is gone then. Its
-ledger is handed over bit by bit with the leases, once its users are done: it may be large.
+load driver of a task, hammer or fio, ends where its lease is not renewed, and its output is gone
+then. Ledgers, and what fio wrote, are handed over bit by bit with the leases, once the load is
+done: they may be large.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import stithy
+from stithy.agents.fio_job import FioJob, run_fio
 from stithy.clock import SystemClock
 from stithy.errors import InfrastructureError, StithyError, convert_machine_failures
 from stithy.hosts.devices import read_text
@@ -34,7 +36,7 @@ RENEW_S = 0.5
 """How often a run renews the leases of its agents; a program ends after `Lease.TERM_S` without."""
 
 CHUNK_BYTES = 2**20
-"""Own: of a ledger at a time, as all hosts on its way keep so much in memory."""
+"""Own: of a file at a time, as all hosts on its way keep so much in memory."""
 
 LogKind = Literal["response", "service", "late", "pool-wait"]
 LOGS: tuple[LogKind, ...] = ("response", "service", "late", "pool-wait")
@@ -72,31 +74,32 @@ class AgentOrder:
     fence: str
     version: str
     until_s: float
-    job: RunJob = field(repr=False)
+    job: RunJob | FioJob = field(repr=False)
 
 
 @dataclass(frozen=True)
 class AgentAnswer:
     """What an agent's hammer said, each message as JSON, and its interval logs, compressed.
 
-    `because`: why it gave no summary.
+    `because`: why it gave no summary. `start_late_s`: how long after the start its fio began.
     """
 
     messages: tuple[str, ...] = ()
     logs: dict[LogKind, bytes] = field(default_factory=dict)
     because: str | None = None
+    start_late_s: float | None = None
 
 
 @dataclass(frozen=True)
 class Renewal:
     """What a renewed lease brings back: the agent's clock, and what the run has not got yet.
 
-    That is messages, and once the users are done a part of their ledger.
+    That is messages, and once the load is done a piece of the file that it left.
     """
 
     now_s: float
     messages: tuple[str, ...] = ()
-    ledger: bytes = b""
+    piece: bytes = b""
 
 
 class LoadUnderWay:
@@ -105,28 +108,29 @@ class LoadUnderWay:
     def __init__(self) -> None:
         self.lease, self.stop = Lease(), threading.Event()
         self.messages: list[str] = []
-        self._ledger: Path | None = None
+        self._file: Path | None = None
         self._taken_bytes, self._renewed = 0, threading.Event()
 
     def hear(self, message: AnyMessage) -> None:
         """Keep a message of the hammer for the run."""
         self.messages.append(message.model_dump_json())
 
-    def hand_over(self, ledger: Path, patience_s: float = Lease.TERM_S) -> None:
-        """Let the run take a ledger. Raises InfrastructureError where it no longer does."""
-        self._ledger = ledger
-        while self._taken_bytes < ledger.stat().st_size:
+    def hand_over(self, file: Path, patience_s: float = Lease.TERM_S) -> None:
+        """Let the run take a file. Raises InfrastructureError where it no longer does."""
+        self._file = file
+        while self._taken_bytes < file.stat().st_size:
             if not self._renewed.wait(patience_s):
-                problem, remedy = "the run did not take its ledger", "measure the window again"
-                raise InfrastructureError(problem, where=str(ledger), remedy=remedy)
+                problem = f"the run did not take its {file.name}"
+                remedy = "measure the window again"
+                raise InfrastructureError(problem, where=str(file), remedy=remedy)
             self._renewed.clear()
 
     def renew(self, heard: int, taken_bytes: int) -> Renewal:
-        """Renew the lease of a run that has so much of the messages and of the ledger."""
+        """Renew the lease of a run that has so much of the messages and of the file."""
         self.lease.renew()
         chunk = b""
-        if self._ledger is not None and self._ledger.exists():
-            with self._ledger.open("rb") as file:
+        if self._file is not None and self._file.exists():
+            with self._file.open("rb") as file:
                 file.seek(taken_bytes)
                 chunk = file.read(CHUNK_BYTES)
         self._taken_bytes = taken_bytes
@@ -209,8 +213,18 @@ def is_leaving() -> bool:
     return _LEAVING.is_set()
 
 
+def list_absent(paths: tuple[str, ...]) -> list[str]:
+    """List the directories that neither are here nor can be made in another one."""
+    return [path for path in paths if not (os.path.isdir(path) or os.path.isdir(Path(path).parent))]
+
+
+def read_token(path: str) -> str:
+    """Read what the host of the run wrote there; empty where this host does not see it."""
+    return read_text(Path(path))
+
+
 def drive(order: AgentOrder) -> AgentAnswer:
-    """Let this agent's users work; whatever goes wrong is in the answer."""
+    """Do this agent's part of a window; whatever goes wrong is in the answer."""
     if order.version != stithy.__version__:
         problem = f"the run is of Stithy {order.version}, this agent of {stithy.__version__}"
         return AgentAnswer(because=problem)
@@ -222,27 +236,32 @@ def drive(order: AgentOrder) -> AgentAnswer:
             convert_machine_failures("the agent"),
             make_folder() as folder,
         ):
-            stem = Path(folder) / "hammer"
-            ledger = stem.with_name("ledger") if order.job.ledger else None
-            run_program(
-                LocalRunner(),
-                Command([str(find_program(HAMMER))]),
-                order.job.model_copy(update={"hlog_stem": stem, "ledger": ledger}),
-                on_message=load.hear,
-                stop=load.stop,
-                silence_s=SILENCE_S,
-                lease=load.lease,
-            )
-            paths = {kind: stem.with_name(f"{stem.name}.{kind}.hlog") for kind in LOGS}
-            logs = {
-                kind: zlib.compress(path.read_bytes())
-                for kind, path in paths.items()
-                if path.exists()
-            }
-            if ledger is not None and ledger.exists():
-                load.hand_over(ledger)
-            return AgentAnswer(tuple(load.messages), logs)
+            if isinstance(order.job, RunJob):
+                return _run_hammer(order.job, load, Path(folder))
+            job, until_s = order.job, order.until_s
+            results, late_s = run_fio(job, until_s, load.lease, load.stop, Path(folder))
+            load.hand_over(results)
+            return AgentAnswer(start_late_s=late_s)
     except StithyError as error:
         return AgentAnswer(tuple(load.messages), because=error.text)
     finally:
         del _LOADS[order.fence]
+
+
+def _run_hammer(job: RunJob, load: LoadUnderWay, folder: Path) -> AgentAnswer:
+    stem = folder / "hammer"
+    ledger = stem.with_name("ledger") if job.ledger else None
+    run_program(
+        LocalRunner(),
+        Command([str(find_program(HAMMER))]),
+        job.model_copy(update={"hlog_stem": stem, "ledger": ledger}),
+        on_message=load.hear,
+        stop=load.stop,
+        silence_s=SILENCE_S,
+        lease=load.lease,
+    )
+    paths = {kind: stem.with_name(f"{stem.name}.{kind}.hlog") for kind in LOGS}
+    logs = {kind: zlib.compress(path.read_bytes()) for kind, path in paths.items() if path.exists()}
+    if ledger is not None and ledger.exists():
+        load.hand_over(ledger)
+    return AgentAnswer(tuple(load.messages), logs)

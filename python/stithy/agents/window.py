@@ -1,21 +1,18 @@
 """A window driven by agents: ordered, started together, watched, collected.
 
-Dask carries orders and answers, never load. While an agent's users work the run renews its lease;
-an agent that does not answer for as long as a lease lasts is lost, and all others are ended. Their
-ledgers are taken bit by bit with the leases, and made one where none is missing.
+Dask carries orders and answers, never load. While an agent's load goes on the run renews its lease;
+an agent that does not answer for as long as a lease lasts is lost, and all others are ended. What
+they hand over, such as ledgers, is taken bit by bit with the leases, and made one where none is
+missing. What the load is, a kind of order says.
 """
 
 import asyncio
 import contextlib
-from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import stithy
 from stithy.agents import serving
-from stithy.agents.ledgers import join_ledgers, read_batches
 from stithy.agents.link import (
     NOT_JOINED,
     ClockOffset,
@@ -26,18 +23,14 @@ from stithy.agents.link import (
     refuse_far_clocks,
     refuse_unfit,
 )
-from stithy.agents.merging import AgentPart, correct_time, merge_driven, write_logs
-from stithy.agents.serving import RENEW_S, AgentAnswer, AgentOrder, Renewal
+from stithy.agents.merging import AgentPart, correct_time
+from stithy.agents.orders import WindowOrder
+from stithy.agents.serving import RENEW_S, AgentAnswer, Renewal
 from stithy.errors import InfrastructureError, PreconditionError, convert_machine_failures
 from stithy.results.convert import add_second
-from stithy.secrets import Secret
-from stithy.wire.hammer import Driven, ProgressWatch, run_job
-from stithy.wire.jobs import RunRequest, UserShare, WorkloadChoice
+from stithy.wire.hammer import Driven, ProgressWatch
 from stithy.wire.messages import SecondMessage, Warning, parse_message
 from stithy.wire.program import Lease
-
-LEAD_S, LEAD_S_PER_CONNECTION, LEAD_S_PER_USER = 3.0, 0.01, 1e-5
-"""Own: until agents have begun their hammers, and these have seated their users."""
 
 RETURN_S = 120.0
 """Own: so long a window waits for a lost agent, which is started again by hand in a minute."""
@@ -51,7 +44,7 @@ class AgentOutcome:
     """What became of one agent in a window; `missing_because` None: it did its part.
 
     `clocks`: how far its clock was ahead before, meanwhile and after. `folder`: where its ledger
-    lay on its host.
+    lay on its host. `start_late_s`: how long after the common start its fio began.
     """
 
     name: str
@@ -60,15 +53,21 @@ class AgentOutcome:
     cpus: int | None = None
     folder: Path | None = None
     driven: Driven | None = None
+    start_late_s: float | None = None
     missing_because: str | None = None
 
 
 @dataclass(frozen=True)
 class AgentsDriven:
-    """A window by agents; `driven` None: one of them is missing."""
+    """A window by agents; `driven` None: one of them is missing, or there are no users."""
 
     driven: Driven | None
     agents: tuple[AgentOutcome, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether each has done its part."""
+        return bool(self.agents) and all(of.missing_because is None for of in self.agents)
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -85,30 +84,6 @@ class AgentsDriven:
 ENDED = "it was ended, because another agent was lost"
 
 
-@dataclass(frozen=True)
-class WindowOrder:
-    """What agents are to do together."""
-
-    names: tuple[str, ...]
-    fence: str
-    url: Secret
-    workload: WorkloadChoice
-    request: RunRequest
-    watch: ProgressWatch
-
-    def order(self, number: int, start_at_s: float, offset_s: float) -> AgentOrder:
-        """One agent's part, its times by its own clock."""
-        request = self.request.model_copy(
-            update={
-                "share": UserShare(number=number, of=len(self.names)),
-                "start_at_s": start_at_s + offset_s,
-                "hlog_stem": None,
-            }
-        )
-        job = run_job(self.url, self.workload, request)
-        return AgentOrder(self.fence, stithy.__version__, start_at_s + offset_s, job)
-
-
 async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
     """Let the users of all agents work together. Raises as `Agents.drive` does."""
     try:
@@ -123,9 +98,7 @@ async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
         refuse_unfit(member)
     before = await link.measure_clocks(members)
     refuse_far_clocks(before)
-    users = window.request.users
-    lead_s = LEAD_S + LEAD_S_PER_CONNECTION * (window.request.connections or users)
-    start_at_s = link.clock.now_s() + lead_s + LEAD_S_PER_USER * users
+    start_at_s = link.clock.now_s() + window.estimate_lead_s()
     seconds = _SecondsOfAll(window.watch, len(members))
     tasks = [
         _AgentTask(link, window, seconds, member, number, before[member.name], start_at_s)
@@ -140,10 +113,10 @@ async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
             task.outcome.clocks.append(after[task.member.name])
     outcomes = tuple(task.outcome for task in tasks)
     complete = [part for part in parts if part is not None]
-    ledgers = [task.ledger for task in tasks if task.ledger is not None and task.ledger.exists()]
-    driven = _write(window, complete, ledgers) if len(complete) == len(tasks) else None
-    for ledger in ledgers:
-        ledger.unlink()
+    files = {task.member.name: file for task in tasks if (file := task.find_file()) is not None}
+    driven = window.merge(complete, files) if len(complete) == len(tasks) else None
+    for file in files.values():
+        file.unlink()
     return AgentsDriven(driven, outcomes)
 
 
@@ -188,18 +161,20 @@ class _AgentTask:
         self.member = member
         facts = member.facts
         self.outcome = AgentOutcome(member.name, number, [clock], facts.cpus, facts.folder)
-        whole = window.request.ledger
-        self.ledger = whole and whole.with_name(f"{whole.name}.{member.name}")
-        if self.ledger is not None:
-            self.ledger.unlink(missing_ok=True)
+        self._file = window.place_file(member.name)
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
         self._taken_bytes = 0
         self._link, self._window, self._seconds = link, window, seconds
         self._offset_s = clock.correction_s
         self._order = window.order(number, start_at_s, self._offset_s)
-        request = window.request
-        self._until_s = start_at_s + request.ramp_up_s + request.duration_s + DRAIN_S
+        self._until_s = start_at_s + window.estimate_length_s() + DRAIN_S
         self._heard = 0
         self._samples: list[ClockSample] = []
+
+    def find_file(self) -> Path | None:
+        """Find what it has handed over; None where that is nothing."""
+        return self._file if self._file is not None and self._file.exists() else None
 
     async def control(self, failed: asyncio.Event) -> AgentPart | None:
         """Submit it, and renew its lease until it has ended; None where it is missing."""
@@ -208,19 +183,21 @@ class _AgentTask:
             serving.drive, self._order, key=f"{self._order.fence}/{self.member.name}",
             workers=[self.member.address], allow_other_workers=False, retries=0, pure=False,
         )  # fmt: skip
+        unfinished = None
         try:
             answer = await self._watch(future, failed)
-            if self.ledger is not None and self.ledger.exists():
-                await asyncio.to_thread(deque, read_batches(self.ledger), 0)  # all are whole
+            part = AgentPart(self.member.name, self._offset_s, answer)
+            unfinished = answer.because or await asyncio.to_thread(
+                self._window.explain_unfinished, part, self.find_file()
+            )
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 told as its reason
-            answer = AgentAnswer(because=await self._link.explain(error))
+            unfinished = await self._link.explain(error)
+            part = AgentPart(self.member.name, self._offset_s, AgentAnswer(because=unfinished))
             with contextlib.suppress(Exception):  # it may be gone with its scheduler
                 await client.cancel([future], force=True)
-        part = AgentPart(self.member.name, self._offset_s, answer)
-        self.outcome.driven = part.driven
-        if self.outcome.driven is None or answer.because is not None:
-            lost = answer.because or "it gave no summary"
-            self.outcome.missing_because = ENDED if failed.is_set() else lost
+        self.outcome.driven, self.outcome.start_late_s = part.driven, part.answer.start_late_s
+        if unfinished is not None:
+            self.outcome.missing_because = ENDED if failed.is_set() else unfinished
             failed.set()
             return None
         if self._samples:
@@ -239,7 +216,7 @@ class _AgentTask:
             if not told and (failed.is_set() or (stop is not None and stop.is_set())):
                 ask = self._link.ask(self.member.address, serving.end_loads, self._order.fence)
                 told = await ask > 0
-            if came:  # who hands over a long ledger is not late
+            if came:  # who hands over a long file is not late
                 self._until_s = max(self._until_s, clock.now_s() + DRAIN_S)
             else:
                 await asyncio.sleep(RENEW_S)
@@ -247,7 +224,7 @@ class _AgentTask:
         return answer
 
     async def _renew(self) -> bool:
-        """Renew its lease; returns whether more of its ledger may follow at once."""
+        """Renew its lease; returns whether more of its file may follow at once."""
         clock, fence = self._link.clock, self._order.fence
         had = self._heard, self._taken_bytes
         asked_s = clock.now_s()
@@ -260,26 +237,8 @@ class _AgentTask:
             message = correct_time(parse_message(text), self._offset_s)
             if isinstance(message, SecondMessage):
                 self._seconds.add(message)
-        if renewal.ledger and self.ledger is not None:
-            with convert_machine_failures("its ledger"), self.ledger.open("ab") as file:
-                file.write(renewal.ledger)
-            self._taken_bytes += len(renewal.ledger)
-        return bool(renewal.ledger)
-
-
-def _write(window: WindowOrder, parts: Sequence[AgentPart], ledgers: Sequence[Path]) -> Driven:
-    """Write logs, ledger and messages as one hammer would, and each agent's messages beside."""
-    if window.request.ledger is not None and ledgers:
-        join_ledgers(window.request.ledger, ledgers)
-    driven = merge_driven([driven for part in parts if (driven := part.driven)])
-    if window.request.hlog_stem is not None:
-        write_logs(window.request.hlog_stem, parts)
-    if (output := window.watch.raw_output) is not None:
-        for part in parts:
-            own = output.with_stem(f"{output.stem}.{part.name}")
-            own.write_text("\n".join([*part.answer.messages, ""]))
-        messages = (*driven.seconds, *driven.warnings, driven.summary)
-        output.write_text("".join(f"{message.model_dump_json()}\n" for message in messages))
-    if window.watch.on_message is not None:
-        window.watch.on_message(driven.summary)
-    return driven
+        if renewal.piece and self._file is not None:
+            with convert_machine_failures("what it handed over"), self._file.open("ab") as file:
+                file.write(renewal.piece)
+            self._taken_bytes += len(renewal.piece)
+        return bool(renewal.piece)

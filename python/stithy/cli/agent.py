@@ -25,7 +25,7 @@ def agent(address: str = DEFAULT, /, *, name: str, tls: Tls = None) -> None:
     address
         Where the scheduler listens.
     name
-        What studies call this agent (`load.agents`).
+        What studies call this agent (`agents`).
     """
     from stithy.agents.service import serve_agent
     from stithy.agents.site import find_site

@@ -8,17 +8,18 @@ import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from stithy.errors import REMEDIES, InfrastructureError, PreconditionError, UserError, give_reason
-from stithy.fio import jobfile, logs, output
+from stithy.fio import jobfile, logs, output, program
 from stithy.fio.jobfile import JobFile
 from stithy.fio.load import PLAIN, FioLoad, FioTarget, WrittenData
 from stithy.fio.logs import LoggedSecond
 from stithy.fio.output import Expected, FioAnswer
 from stithy.fio.profile import Pattern
-from stithy.fio.program import PATIENCE_S, FioProgram, Worker, find, find_async_engine, run
+from stithy.fio.program import PATIENCE_S, FioProgram, Worker, WorkerHosts
 from stithy.fio.streamjob import OPEN_RAMP_S, RenderedStream, choose_engine, estimate_late_share
 from stithy.hosts.runner import Runner
 
@@ -28,11 +29,15 @@ SLOWEST_BYTES_PER_S = 5e6
 
 @dataclass(frozen=True)
 class FioMachine:
-    """Who runs fio, which fio, and the engine of asynchronous streams that name none."""
+    """Who runs fio, which fio, and the engine of asynchronous streams that name none.
+
+    `hosts`: those that run measurements in place of this one.
+    """
 
     runner: Runner
     found: FioProgram
     engine: str = "libaio"
+    hosts: WorkerHosts | None = None
 
 
 def prepare_fio(
@@ -43,8 +48,8 @@ def prepare_fio(
     `folder` is new, for its files. Raises PreconditionError where fio is missing or too old, or one
     of the engines does not work or cannot read them so: another would be another load.
     """
-    found = find(runner)
-    machine = FioMachine(runner, found, find_async_engine(runner, found))
+    found = program.find(runner)
+    machine = FioMachine(runner, found, program.find_async_engine(runner, found))
     streams = (stream for pattern in patterns for stream in pattern.streams)
     needed = dict.fromkeys(choose_engine(each, machine.engine) for each in streams)
     problems = []
@@ -70,8 +75,8 @@ class Measured:
     """What a pattern did: each stream's answer over all workers, and its seconds.
 
     `streams` are those of one worker as fio did them. `late_shares` has the open loops. `by_target`
-    has the answers of the workers of each target, where there are several.
-    `messages`: what fio said besides its results, though it did not fail.
+    has the answers of the workers of each target, where there are several, `by_host` those of each
+    of several hosts. `messages`: what fio said besides its results, though it did not fail.
     """
 
     streams: tuple[RenderedStream, ...]
@@ -80,6 +85,7 @@ class Measured:
     late_shares: Mapping[str, float]
     messages: tuple[str, ...] = ()
     by_target: tuple[tuple[FioAnswer, ...], ...] = ()
+    by_host: tuple[tuple[FioAnswer, ...], ...] = ()
 
     @property
     def iops(self) -> float:
@@ -108,24 +114,29 @@ def measure(
         _make_folder(place, [target])
         for name, text in file.logs.items():
             (place / name).write_text(text)
-    places = [target.shown for target, _ in workers]
+    names = machine.hosts.names if machine.hosts else ()
+    places = [
+        f"{target.shown} on {names[number % len(names)]}" if names else target.shown
+        for number, (target, _) in enumerate(workers)
+    ]
     load = workers[0][1]
     pauses_s = max(
         (stream.burst.pause_s for stream in pattern.streams if stream.burst), default=0.0
     )
-    texts = run(
-        machine.runner,
+    length_s = max(load.ramp_s, OPEN_RAMP_S) + load.duration_s + OPEN_RAMP_S + pauses_s
+    run_all = machine.hosts.run if machine.hosts else partial(program.run, machine.runner)
+    texts = run_all(
         machine.found,
         [
             Worker(file.text, place, pattern.writes and not target.read_only)
             for file, place, (target, _) in zip(files, folders, workers, strict=True)
         ],
-        max(load.ramp_s, OPEN_RAMP_S) + load.duration_s + OPEN_RAMP_S + pauses_s,
+        length_s,
         _name_places(places),
         stop,
         patience_s,
     )
-    said = _RunTexts(tuple(zip(texts, places, strict=True)), tuple(folders), targets)
+    said = _RunTexts(tuple(zip(texts, places, strict=True)), tuple(folders), targets, len(names))
     return _gather(pattern, files[0], said, load)
 
 
@@ -141,14 +152,15 @@ class _RunTexts:
     texts: tuple[tuple[str, str], ...]
     folders: tuple[Path, ...]
     targets: int
+    hosts: int
 
     @property
     def groups(self) -> tuple[slice, ...]:
-        """The workers of each target, where there are several."""
-        if self.targets == 1:
-            return ()
+        """The workers of each target, where there are several, then those of each host."""
         size = len(self.texts) // self.targets
-        return tuple(slice(at, at + size) for at in range(0, len(self.texts), size))
+        begins = range(0, len(self.texts), size) if self.targets > 1 else ()
+        by_host = (slice(number, None, self.hosts) for number in range(self.hosts))
+        return (*(slice(at, at + size) for at in begins), *by_host)
 
     @property
     def where(self) -> str:
@@ -182,8 +194,12 @@ def _gather(pattern: Pattern, file: JobFile, said: _RunTexts, load: FioLoad) -> 
     texts = dict.fromkeys(
         message for text, place in said.texts for message in output.parse_messages(text, place)
     )
-    by_target = tuple(tuple(part[each.name] for each in file.streams) for part in parts)
-    return Measured(file.streams, tuple(answers), seconds, late, tuple(texts), by_target)
+    by_group = tuple(tuple(part[each.name] for each in file.streams) for part in parts)
+    apart = len(by_group) - said.hosts
+    return Measured(
+        file.streams, tuple(answers), seconds, late, tuple(texts), by_group[:apart],
+        by_group[apart:],
+    )  # fmt: skip
 
 
 def _need_whole_replay(pattern: Pattern, answer: FioAnswer, load: FioLoad, where: str) -> None:
@@ -308,7 +324,7 @@ def _run_once(
     _make_folder(folder, [target])
     limit_s = target.size_bytes / SLOWEST_BYTES_PER_S
     where, worker = target.shown, Worker(text, folder, may_write and not target.read_only)
-    said = run(machine.runner, machine.found, [worker], limit_s, where, stop)
+    said = program.run(machine.runner, machine.found, [worker], limit_s, where, stop)
     document, around = output.parse_document(said[0], where)
     jobs = output.check_jobs(document, around, where)
     moved = sum(job[way]["io_bytes"] for job in jobs for way in ("read", "write", "trim"))

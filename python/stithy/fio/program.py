@@ -10,10 +10,11 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, Interrupted, PreconditionError
@@ -30,6 +31,7 @@ STOP_PATIENCE_S = 10.0
 """How long fio may take to end after SIGINT, and to be gone after SIGKILL."""
 
 POLL_S = 0.05
+JOB = "job.fio"
 # The shell replaces itself by fio when a line arrives. Where none ever does, it ends.
 BARRIER = 'read -r _ && exec "$@" <&-'
 
@@ -52,6 +54,18 @@ class Worker:
     job: str
     folder: Path
     may_write: bool = True
+
+
+class WorkerHosts(Protocol):
+    """A seam: hosts that run workers in place of this one, each of them every so many-th."""
+
+    names: tuple[str, ...]
+
+    def run(
+        self, found: FioProgram, workers: Sequence[Worker], duration_s: float, where: str,
+        stop: threading.Event | None, patience_s: float,
+    ) -> tuple[str, ...]:  # fmt: skip
+        """Run all workers together as `run` does; what they wrote is then in their folders."""
 
 
 def find(runner: Runner) -> FioProgram:
@@ -105,13 +119,16 @@ def run(
     where: str,
     stop: threading.Event | None = None,
     patience_s: float = PATIENCE_S,
+    await_start: Callable[[Sequence[int]], None] = lambda ids: None,
 ) -> tuple[str, ...]:
     """Run all workers together; what each said: its document, and what was written around it.
 
-    `duration_s` is that of the longest job, its ramp included; `where` names the target. Raises
-    Interrupted where `stop` was set, InfrastructureError where a fio hangs.
+    `duration_s` is that of the longest job, its ramp included; `where` names the target.
+    `await_start` gets the ids of all processes at the barrier, and returns when they may begin.
+    Raises Interrupted where `stop` was set, InfrastructureError where a fio hangs.
     """
     with _start(runner, found, workers) as processes:
+        await_start([process.pid for process in processes])
         for process in processes:  # lift the barrier
             assert process.stdin is not None  # the runner gives pipes to what is not detached
             with suppress(BrokenPipeError):
@@ -129,6 +146,11 @@ def run(
                 remedy = "look for a device that does not answer in the kernel log (dmesg)"
                 raise InfrastructureError(problem, where=where, remedy=remedy)
             (stop or threading.Event()).wait(POLL_S)
+    return read_texts(workers)
+
+
+def read_texts(workers: Sequence[Worker]) -> tuple[str, ...]:
+    """Read what each worker said."""
     names = ("errors.txt", "fio.json")
     texts = ([read_text(worker.folder / name) for name in names] for worker in workers)
     return tuple("\n".join(filter(None, text)) for text in texts)
@@ -142,8 +164,8 @@ def _start(
     processes: list[Running] = []
     try:
         for worker in workers:
-            (worker.folder / "job.fio").write_text(worker.job)
-            words = ["job.fio", "--output-format=json+", "--output=fio.json", "--eta=never"]
+            (worker.folder / JOB).write_text(worker.job)
+            words = [JOB, "--output-format=json+", "--output=fio.json", "--eta=never"]
             words += [] if worker.may_write else ["--readonly"]
             shell = ["/bin/sh", "-c", BARRIER, "sh", found.program, *words]
             command = Command(shell, directory=worker.folder)

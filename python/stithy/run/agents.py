@@ -1,8 +1,10 @@
 """The agents of a study: found, and known to reach its databases with clocks in step."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from stithy.activity import get_users, list_not_by_agents
@@ -13,6 +15,7 @@ from stithy.agents.site import find_site
 from stithy.errors import PreconditionError, StithyError, UserError
 from stithy.results.layout import RunDirectory
 from stithy.run.history import read_history
+from stithy.study.agents import list_agents
 from stithy.study.model import Study
 from stithy.study.network import list_networks
 
@@ -43,33 +46,91 @@ def find_agents(study: Study, *, scheduler: str | None, tls: Path | None) -> Age
     """Find the agents that a study names; None where it names none.
 
     Raises UserError for a scheduler of a study without agents, PreconditionError for agents that
-    are not there, do not fit, cannot reach the databases or have another time.
+    are not there, do not fit, cannot reach the databases or storage, or have another time.
     """
-    names = study.load.agents if study.given_load is not None else ()
+    names = list_agents(study)
     if not names:
         for option, given in {"--scheduler": scheduler, "--tls": tls}.items():
             if given is not None:
-                remedy = "add load.agents to the study, or leave the option out"
+                remedy = "add `agents` to the study, or leave the option out"
                 raise UserError("the study names no agents", where=option, remedy=remedy)
         return None
     agents = Agents(find_site(scheduler, tls), names)
     members = agents.find()
-    if not study.by_url:
-        refuse_distant(members, serving.describe())
+    if study.given_load is None:
+        refuse_blind(study, agents, members)
+    elif not study.by_url:
+        refuse_distant(members, serving.describe(), SOCKETS, "give candidates a url")
     refuse_far_clocks(agents.measure_clocks(members))
     return agents
 
 
-def refuse_distant(members: "Sequence[Member]", here: "AgentFacts") -> None:
+SOCKETS = (
+    "cannot reach the databases that Stithy starts: these have a socket in /tmp of this machine, "
+    "and no other machine or container sees it"
+)
+
+
+def refuse_distant(members: "Sequence[Member]", here: "AgentFacts", why: str, instead: str) -> None:
     """Raise PreconditionError for agents on other machines, or with other files, than `here`."""
     seen = {of.name: (of.facts.boot_id, of.facts.files) for of in members}
     if away := [name for name, of in seen.items() if of != (here.boot_id, here.files)]:
         raise PreconditionError(
-            f"{', '.join(away)} cannot reach the databases that Stithy starts: these have a socket "
-            "in /tmp of this machine, and no other machine or container sees it",
-            where="load.agents",
-            remedy="give candidates a url, or name agents of this machine",
+            f"{', '.join(away)} {why}",
+            where="agents",
+            remedy=f"{instead}, or name agents of this machine",
         )
+
+
+def refuse_blind(study: Study, agents: Agents, members: "Sequence[Member]") -> None:
+    """Raise UserError or PreconditionError for candidates that an agent cannot see."""
+    directories, made = [], []
+    for name, candidate in study.candidates.items():
+        for source in candidate.sources.values():
+            if source.kind.has_block_device(source.spec):
+                raise UserError(
+                    "agents share files, and this is a block device without a file system",
+                    where=f"candidates.{name}",
+                    remedy="give it a file system, or leave `agents` out",
+                )
+            directory = source.kind.find_directory(source.spec)
+            if directory is None:
+                made.append(name)
+            else:
+                directories.append(str(directory))
+    if made:
+        why = f"cannot see {', '.join(dict.fromkeys(made))}: Stithy mounts it on this machine alone"
+        instead = "give candidates a directory that all hosts share"
+        refuse_distant(members, serving.describe(), why, instead)
+    absent = agents.consult(partial(serving.list_absent, tuple(directories)))
+    if lacks := [f"{', '.join(paths)} on {name}" for name, paths in absent.items() if paths]:
+        raise PreconditionError(
+            f"there is no {'; no '.join(lacks)}",
+            where="agents",
+            remedy="mount there, on every host, the file system that all of them share",
+        )
+
+
+TOKEN = ".stithy-token"
+"""A file by which agents show that they see a directory as this host does."""
+
+
+def require_shared(agents: Agents, folders: Iterable[Path]) -> None:
+    """Raise PreconditionError where an agent does not read what this host writes to a folder."""
+    for folder in folders:
+        path, token = folder / TOKEN, token_hex(16)
+        try:
+            path.write_text(token)
+            seen = agents.consult(partial(serving.read_token, str(path)))
+        finally:
+            path.unlink(missing_ok=True)
+        if blind := [name for name, text in seen.items() if text != token]:
+            raise PreconditionError(
+                f"{', '.join(blind)} does not see what this host writes there",
+                where=str(folder),
+                remedy="name a directory that all hosts share, at the same path; storage that each "
+                "host has for itself is measured by a study on each",
+            )
 
 
 def refuse_other_activities(study: Study, plan: "Plan") -> None:

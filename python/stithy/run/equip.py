@@ -45,6 +45,7 @@ from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import NOWHERE, ROLES, Site, Storage
 from stithy.storage.providers.path import DirectoryStorage
 from stithy.storage.several import create_storage
+from stithy.study.agents import list_agents
 from stithy.study.candidates import is_emulated
 from stithy.study.load import StudyFile, place_error
 from stithy.study.model import Quiet, Study
@@ -84,10 +85,10 @@ def configure_engine(file: StudyFile, request: Request) -> ConfiguredEngine:
 
 def find_no_agents(study: Study) -> Agents | None:
     """None, for a study that this host drives alone. Raises PreconditionError for another."""
-    if study.given_load is None or not study.load.agents:
+    if not list_agents(study):
         return None
     remedy = "name where agents meet with --scheduler"
-    raise PreconditionError("nobody knows where its agents are", where="load.agents", remedy=remedy)
+    raise PreconditionError("nobody knows where its agents are", where="agents", remedy=remedy)
 
 
 @dataclass(frozen=True)

@@ -277,6 +277,11 @@ class Provider(Plugin):
         """Whether the pages of its volume are likely memory."""
         return False
 
+    def find_directory(self, spec: Any) -> Path | None:
+        """Find the directory of the user's in which its volume lies; None where Stithy makes it."""
+        del spec
+        return None
+
     def has_block_device(self, spec: Any) -> bool:
         """Whether the volume is a block device without a file system."""
         return False

@@ -1,4 +1,4 @@
-"""Which studies agents can drive: hosts that share the users, and know nothing of each other."""
+"""Which studies agents can drive: hosts that share the load, and know nothing of each other."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from stithy.study.model import Study
 
 PLACE = ("load", "agents")
+
+
+def list_agents(study: "Study") -> tuple[str, ...]:
+    """List the agents that drive its windows; none where this host does."""
+    return study.given_load.agents if study.given_load else study.scenario.keys.list_agents()
 
 
 def find_agent_problems(study: "Study") -> Iterator[Violation]:

@@ -90,6 +90,10 @@ class ScenarioKeys(FrozenModel):
         """Give the number of blocks where the load does not; None: until it is decided."""
         return None
 
+    def list_agents(self) -> tuple[str, ...]:
+        """List the agents that do in windows what this host would; none with a section `load`."""
+        return ()
+
     def list_profiles(self) -> "Mapping[str, IoProfile]":
         """List the I/O profiles that fio runs, by name: facts of the run."""
         return {}

@@ -21,7 +21,8 @@ from stithy.activities.hammer.judge import (
 from stithy.activities.hammer.report import list_agents
 from stithy.agents import serving, window
 from stithy.agents.link import ClockOffset
-from stithy.agents.window import AgentsDriven, WindowOrder, drive_window, find_returned
+from stithy.agents.orders import UsersOrder
+from stithy.agents.window import AgentsDriven, drive_window, find_returned
 from stithy.analysis.checks.windows import NO_NUMBERS
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.report.context import make_context
@@ -93,8 +94,8 @@ def test_a_window_waits_for_an_agent_that_was_lost(
     monkeypatch.setattr(window, "RENEW_S", 0.0)
     told: list[Any] = []
     request: Any = None
-    order = WindowOrder(NAMES, "run/w", Secret("url"), request, request,
-                        ProgressWatch(on_message=told.append))  # fmt: skip
+    order = UsersOrder(NAMES, "run/w", ProgressWatch(on_message=told.append), Secret("url"),
+                       request, request)  # fmt: skip
     link: Any = _LosingLink(lost)
     if returns:
         assert [str(of) for of in asyncio.run(find_returned(link, order))] == [*NAMES]
@@ -170,7 +171,7 @@ def test_a_ledger_is_handed_over_until_the_run_has_all(tmp_path: Path) -> None:
     work.start()
     taken = b""
     while work.is_alive():
-        taken += load.renew(0, len(taken)).ledger
+        taken += load.renew(0, len(taken)).piece
     assert taken == ledger.read_bytes()
     with pytest.raises(InfrastructureError, match="did not take its ledger"):
         serving.LoadUnderWay().hand_over(ledger, 0.05)

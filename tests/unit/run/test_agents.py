@@ -1,15 +1,28 @@
 """Which agents may drive a study, as `plan` and `run` ask before anything begins."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fakes.agents import FakeAgents
+from fakes.hammer import FakeHammer
 from stithy.agents import serving
 from stithy.agents.link import Member, refuse_unfit
 from stithy.errors import PreconditionError, UserError
 from stithy.plan.expand import expand
-from stithy.run.agents import find_agents, refuse_distant, refuse_other_activities
-from support.studies import study
+from stithy.run.agents import (
+    find_agents,
+    refuse_blind,
+    refuse_distant,
+    refuse_other_activities,
+    require_shared,
+)
+from stithy.study.load import parse_study
+from stithy.study.model import Study
+from support.studies import problems, study
 
 FACTS = replace(serving.describe(), missing=None)
 
@@ -29,11 +42,67 @@ def test_an_agent_is_of_this_version_and_has_the_hammer() -> None:
 def test_agents_of_other_machines_do_not_reach_servers_of_this_one() -> None:
     """A network namespace of this machine does, by the socket; a container has its own /tmp."""
     near = Member("near", "tcp://a:1", FACTS)
-    refuse_distant([near], FACTS)
+    refuse_distant([near], FACTS, "cannot", "do")
     far = Member("far", "tcp://b:1", replace(FACTS, boot_id="another"))
     boxed = Member("boxed", "tcp://c:1", replace(FACTS, files=(1, 2)))
-    with pytest.raises(PreconditionError, match="far, boxed cannot reach the databases"):
-        refuse_distant([near, far, boxed], FACTS)
+    with pytest.raises(PreconditionError, match="far, boxed cannot"):
+        refuse_distant([near, far, boxed], FACTS, "cannot", "do")
+
+
+BLOCK_IO = """study: x?
+candidates: {{a: {candidate}}}
+scenario: {{block-io: {{profiles: [sql], agents: [h1, h2], workers: {workers}{more}}}}}
+"""
+
+
+def read(candidate: str, workers: int = 4, more: str = "") -> Study:
+    """A study of block I/O by two agents."""
+    text = BLOCK_IO.format(candidate=candidate, workers=workers, more=more)
+    return parse_study("study.yaml", text.encode())
+
+
+def test_agents_of_block_io_share_a_directory(tmp_path: Path) -> None:
+    """By what they see of it; what Stithy mounts is on its machine alone, and devices have none."""
+    agents = FakeAgents(FakeHammer(), ("h1", "h2"))
+    near = [Member(name, "tcp://a:1", FACTS) for name in agents.names]
+    far = [near[0], Member("h2", "tcp://b:1", replace(FACTS, boot_id="another"))]
+    here = serving.describe()
+    refuse_blind(read(f"{{path: {tmp_path}/new}}"), agents, far)
+    with pytest.raises(PreconditionError, match="no /nowhere/a on h1; no /nowhere/a on h2"):
+        refuse_blind(read("{path: /nowhere/a}"), agents, near)
+    drive = read("{drive: gp3}")
+    refuse_blind(drive, agents, [replace(of, facts=here) for of in near])
+    with pytest.raises(PreconditionError, match="h2 cannot see a: Stithy mounts it"):
+        refuse_blind(drive, agents, [replace(near[0], facts=here), far[1]])
+    with pytest.raises(UserError, match="a block device without a file system"):
+        refuse_blind(read("{device: /dev/x, filesystem: none}"), agents, near)
+
+
+class _BlindAgents(FakeAgents):
+    def consult(self, function: Callable[[], Any]) -> dict[str, Any]:
+        return {**super().consult(function), "h2": ""}
+
+
+def test_a_directory_is_shared_if_agents_read_what_is_written_here(tmp_path: Path) -> None:
+    """Of the same path on each host, which may be another directory, nobody can say so."""
+    hammer, names = FakeHammer(), ("h1", "h2")
+    require_shared(FakeAgents(hammer, names), [tmp_path])
+    with pytest.raises(PreconditionError, match=": h2 does not see"):
+        require_shared(_BlindAgents(hammer, names), [tmp_path])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("workers", "more", "said"), [
+    (3, "", "3 fio cannot be dealt evenly to 2 agents"), (3, ", volumes: 2", ""),
+    (64, ", volumes: 4", ""), (64, ", volumes: 5", "are 320 fio"),
+    (2, ", verify: true", "the times in checksums"),
+])  # fmt: skip
+def test_each_agent_has_as_many_fio(workers: int, more: str, said: str) -> None:
+    """Their sum is what the study says, so nothing is rounded; each host has its most."""
+    text = BLOCK_IO.format(candidate="{path: /var/tmp/x}", workers=workers, more=more)
+    found = [problem.problem for problem in problems(text)]
+    assert bool(found) == bool(said)
+    assert all(said in problem for problem in found)
 
 
 def test_a_scheduler_is_for_a_study_with_agents() -> None:

@@ -177,7 +177,7 @@ class HammerActivity:
             else:
                 self.by_agents = by_agents.expect(context.agents.names)
                 self.by_agents = by_agents.drive(self, self._server.url, request, watch)
-                by_agents.require_driven(self.by_agents, self.window.id)
+                by_agents.require_complete(self.by_agents, self.window.id)
                 self.driven = self.by_agents.driven
         finally:
             # Whoever still waits for users who never began must not wait for ever.

@@ -9,8 +9,10 @@ from stithy.agents.merging import bound_unlisted_s
 from stithy.agents.window import ENDED, AgentOutcome, AgentsDriven
 from stithy.errors import InfrastructureError
 from stithy.metrics import PAUSE_NEGLIGIBLE_S
+from stithy.plan.steps import WindowPlan
 from stithy.results.hlog import LoggedHistogram, decode
 from stithy.results.tables import Row
+from stithy.run.context import Context
 from stithy.secrets import Secret
 from stithy.wire.hammer import ProgressWatch
 from stithy.wire.jobs import RunRequest
@@ -33,13 +35,18 @@ def drive(
     """
     context = of.context
     assert context.agents is not None  # as the caller knows
-    fence = f"{context.session.run_id}/{of.window.id}/{token_hex(4)}"
+    fence = make_fence(context, of.window)
     return context.agents.drive(fence, url, of.choice, request, watch)
 
 
-def require_driven(result: AgentsDriven, window_id: str) -> None:
+def make_fence(context: Context, window: WindowPlan) -> str:
+    """Make what no other window has, and no other attempt at this one."""
+    return f"{context.session.run_id}/{window.id}/{token_hex(4)}"
+
+
+def require_complete(result: AgentsDriven, window_id: str) -> None:
     """Raise InfrastructureError where an agent is missing."""
-    if result.driven is None:
+    if not result.is_complete:
         raise InfrastructureError(
             result.explain_missing(),
             where=f"window {window_id}",
@@ -72,7 +79,10 @@ def _make_row(window_id: str, agent: AgentOutcome) -> Row:
         "transactions": sum(kind.committed + kind.rolled_back for kind in done)
         if summary
         else None,
-        "start_late_s": summary and summary.woke_late_s,
+        "requests": None,
+        "latency_mean_s": None,
+        "latency_p99_s": None,
+        "start_late_s": summary.woke_late_s if summary else agent.start_late_s,
         "lateness_mean_s": lateness.mean_s,
         "lateness_p99_s": lateness.percentile_s(99),
         "cpu_s": summary and summary.driver.cpu_s,

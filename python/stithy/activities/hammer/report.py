@@ -1,4 +1,4 @@
-"""Where the users came from: which agents drove them, and what the network of a driver was like."""
+"""Where users and requests came from: by which agents, and over what network of a driver."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean, median
@@ -14,14 +14,16 @@ from stithy.report.tables import Show, make_table
 from stithy.statements import Statement
 
 NOTE = (
-    "Users of several agents are those that one host would have, each by its number; counts are "
+    "Users of several agents are those that one host would have, each by its number, and so are "
+    "workers of fio; counts are "
     "added and distributions merged. Host: when the run was last begun. Missing in: windows in "
     "which it was lost or not there. Clock: how far the agent's clock was from that of the run, at "
     "most, before a window; ±: by how much that may be wrong, at most. Times are corrected by it "
     "only in windows in which it is more than that. Moved: by how much in a window, beyond what "
     "the measurement may be wrong by; a dash where no move was seen. Start: how long after the "
     "common start its driver was awake, at most; users' times count from the start all the same. "
-    "CPU: mean share of one CPU that its load driver used."
+    "CPU: mean share of one CPU that its load driver used. Latency: of its fio's requests, p99 of "
+    "the worst window."
 )
 """What the columns are."""
 
@@ -29,6 +31,8 @@ SHOWS = (
     Show("agent", "Agent"), Show("host", "Host"), Show("cpus", "CPUs", "count"),
     Show("windows", "Windows", "count"),
     Show("missing", "Missing in", "count"), Show("users", "Users, at most", "count"),
+    Show("iops", "IOPS", "rate"), Show("latency_mean_s", "Latency, mean", "duration"),
+    Show("latency_p99_s", "Latency, p99", "duration"),
     Show("clock_off_s", "Clock", "duration"), Show("clock_within_s", "±", "duration"),
     Show("clock_moved_s", "Moved", "duration"),
     Show("start_late_s", "Start", "duration"),
@@ -59,6 +63,9 @@ def list_agents(context: Context) -> list[dict[str, Any]]:
             windows=pl.len(),
             missing=pl.col("missing_because").count(),
             users=pl.col("users").max(),
+            iops=(pl.col("requests") / pl.col("length_s")).mean(),
+            latency_mean_s=pl.col("latency_mean_s").mean(),
+            latency_p99_s=pl.col("latency_p99_s").max(),
             clock_off_s=pl.col("clock_ahead_s").abs().max(),
             clock_within_s=pl.col("clock_within_s").max(),
             clock_moved_s=pl.col("clock_moved_s").filter(pl.col("clock_moved_s") > 0).max(),
@@ -146,7 +153,6 @@ PLUGINS = (
                 list_agents(page.context),
             ).told("agent", "clock_moved_s")
         ],
-        needs_tables=("load",),
         list_cautions=list_missing,
     ),
 )  # fmt: skip

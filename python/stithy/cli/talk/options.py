@@ -50,7 +50,7 @@ Page = Annotated[
     ),
 ]
 Scheduler = Annotated[
-    str | None, Parameter(help="Where agents meet (`load.agents`); default: 127.0.0.1:8786.")
+    str | None, Parameter(help="Where the agents of a study meet; default: 127.0.0.1:8786.")
 ]
 Tls = Annotated[
     Path | None,

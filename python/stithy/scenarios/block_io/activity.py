@@ -1,13 +1,21 @@
 """fio at work on a candidate's targets: files on its volumes, or its block devices."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
+from stithy.activities.hammer import by_agents
+from stithy.activities.hammer.declared import AGENTS
+from stithy.agents.orders import FioOrder
 from stithy.collectors.collector import TimedSample
+from stithy.errors import Interrupted
 from stithy.fio.load import ROUNDS_MOST, Decision, FioLoad, decide, judge_steadiness, split_load
 from stithy.fio.load import PreconditioningPlan as Preconditioning
 from stithy.fio.measure import measure, prepare_fio
+from stithy.fio.output import FioAnswer, merge_histograms
 from stithy.fio.profile import Pattern
+from stithy.fio.program import JOB, FioProgram, Worker, read_texts
 from stithy.plan.steps import Step, WindowPlan, derive_seed
 from stithy.results.layout import empty_folder
 from stithy.results.tables import HISTOGRAMS, Row, Table
@@ -30,6 +38,54 @@ from stithy.scenarios.block_io.targets import (
 )
 from stithy.scenarios.block_io.values import name_files
 from stithy.units import format_duration, format_percent
+from stithy.wire.hammer import ProgressWatch
+from stithy.wire.messages import AnyMessage, Warning
+
+
+class FioAgents:
+    """The agents of a window as hosts of its fio; what became of each stays for its row."""
+
+    def __init__(self, context: Context, window: WindowPlan) -> None:
+        assert context.agents is not None  # as the caller knows
+        self._agents, self._context, self._window = context.agents, context, window
+        self.names = context.agents.names
+        self._result = by_agents.expect(self.names)
+
+    def run(
+        self, found: FioProgram, workers: Sequence[Worker], duration_s: float, where: str,
+        stop: threading.Event | None, patience_s: float,
+    ) -> tuple[str, ...]:  # fmt: skip
+        """Run all workers; what each said. Raises InfrastructureError where an agent is missing."""
+        tell = self._context.session.tell
+
+        def hear(message: AnyMessage) -> None:
+            if isinstance(message, Warning):
+                tell(Note(message.text))
+
+        fence = by_agents.make_fence(self._context, self._window)
+        watch = ProgressWatch(on_message=hear, stop=stop)
+        order = FioOrder(self.names, fence, watch, found.version, workers, duration_s, patience_s,
+                         where)  # fmt: skip
+        self._result = self._agents.run_fio(order)
+        for worker in workers:  # as it is kept of fio here
+            (worker.folder / JOB).write_text(worker.job)
+        if stop is not None and stop.is_set():
+            raise Interrupted("fio was stopped", where=where, remedy="start it again")
+        by_agents.require_complete(self._result, self._window.id)
+        return read_texts(workers)
+
+    def make_rows(self, by_host: Sequence[Sequence[FioAnswer]]) -> list[Row]:
+        """Make the rows of AGENTS; `by_host`: what each agent's fio answered, if they all did."""
+        rows = by_agents.make_agent_rows(self._window.id, self._result)
+        for row, answers in zip(rows, by_host, strict=False):
+            latency = merge_histograms(answer.latency for answer in answers)
+            row |= {
+                "requests": latency.count,
+                "latency_mean_s": latency.mean_s,
+                "latency_p99_s": latency.find_quantile_s(0.99),
+                "cpu_s": sum(answer.cpu_s for answer in answers),
+            }
+        return rows
 
 
 class FioActivity(BasicActivity):
@@ -42,6 +98,7 @@ class FioActivity(BasicActivity):
         self._spec = find_spec(context.file.study.at(window.point))
         self._files = context.session.directory.window(window.id).root / FOLDER
         self._outcome: FioOutcome | None = None
+        self._by_agents = FioAgents(context, window) if context.agents else None
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
@@ -52,7 +109,8 @@ class FioActivity(BasicActivity):
         files = empty_folder(self._files)
         self._profile = self._spec.profile_of(str(self.window.point.values[PROFILE]))
         patterns, runner = self._profile.patterns, self.context.host.runner
-        self._machine = prepare_fio(runner, self._targets, files / "tried", patterns)
+        machine = prepare_fio(runner, self._targets, files / "tried", patterns)
+        self._machine = replace(machine, hosts=self._by_agents)
         yield Subject()
 
     def act(self) -> None:
@@ -107,6 +165,8 @@ class FioActivity(BasicActivity):
         yield IO_STREAMS, list(outcome.streams(name)) if outcome else []
         if outcome and outcome.found.by_target:
             yield IO_VOLUMES, list(outcome.list_volume_rows(name))
+        if self._by_agents:
+            yield AGENTS, self._by_agents.make_rows(outcome.found.by_host if outcome else ())
 
     def said(self) -> str:
         """Requests a second, and the 99th percentile."""

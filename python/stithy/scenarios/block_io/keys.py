@@ -30,6 +30,7 @@ from stithy.fio.variants import Shape, apply_shape, mix_pattern
 from stithy.point import Value
 from stithy.scenarios.block_io.values import VOLUMES_MOST, read_rates, read_volumes, write_volumes
 from stithy.storage.provider import ROLES, Role
+from stithy.study.load_keys import AgentNames
 from stithy.study.problems import Violation, refuse
 from stithy.study.scenario import ScenarioKeys
 from stithy.units import (
@@ -82,6 +83,7 @@ class BlockIoSpec(ScenarioKeys):
 
     FIXED: ClassVar = frozenset(
         {
+            "agents",
             "precondition",
             "precondition_test",
             "precondition_matrix",
@@ -92,12 +94,13 @@ class BlockIoSpec(ScenarioKeys):
             "verify",
         }
     )
-    POINTS: ClassVar = frozenset({"profiles", "rate", "repeat", "stop_at"})
+    POINTS: ClassVar = frozenset({"agents", "profiles", "rate", "repeat", "stop_at"})
     """Keys whose values `vary` cannot list."""
 
     IMPLIED: ClassVar = frozenset(
-        {"duplicate", "replay", "precondition_matrix", "precondition_test", "verify", "volumes"}
-    )
+        {"agents", "duplicate", "replay", "precondition_matrix", "precondition_test", "verify",
+         "volumes"}
+    )  # fmt: skip
     """Keys that are said only where they differ from their default."""
 
     profiles: Annotated[
@@ -221,6 +224,17 @@ class BlockIoSpec(ScenarioKeys):
             "begin together. Their distributions are merged."
         ),
         examples=[6],
+    )
+    agents: AgentNames = Field(
+        default=(),
+        json_schema_extra={"default": "none: this host runs all fio"},
+        description=(
+            "Agents that run the fio of all workers and volumes together, by name: hosts on which "
+            "`stithy agent` runs, and which see the candidates' directories at the same paths. "
+            "Each has every so many-th worker, so `workers` times volumes must be a multiple of "
+            "their number. `stithy run --scheduler` says where agents meet. Not beside `verify`."
+        ),
+        examples=[["host-a", "host-b"]],
     )
     volumes: Annotated[
         tuple[Role, ...],
@@ -350,6 +364,10 @@ class BlockIoSpec(ScenarioKeys):
         """Give the number of blocks; None: until the question is decided."""
         return self.repeat
 
+    def list_agents(self) -> tuple[str, ...]:
+        """List those that run fio."""
+        return self.agents
+
     def list_profiles(self) -> dict[str, IoProfile]:
         """The profiles that fio runs, as they are run."""
         return {name: self.profile_of(name) for name in self.profiles}
@@ -438,6 +456,13 @@ class BlockIoSpec(ScenarioKeys):
             right = "leave out `verify`, or use the matrix `database`"
             what = "a matrix with blocks of 512 bytes, which have no checksum"
             refuse([Violation(what, right, "full", ("precondition_matrix",))])
+        if len(set(self.agents)) < len(self.agents):
+            right = "each agent has one part of all fio"
+            refuse([Violation("an agent named twice", right, list(self.agents), ("agents",))])
+        if self.verify and self.agents:
+            right = "leave out `verify`, or `agents`"
+            what = "the times in checksums of several hosts, which count from the start of each"
+            refuse([Violation(what, right, list(self.agents), ("agents",))])
         if self.verify and self.precondition == "none":
             right = "leave out `verify`, or write `precondition: fill`"
             what = "blocks without checksums, which nobody writes before the windows"
@@ -452,10 +477,14 @@ class BlockIoSpec(ScenarioKeys):
             yield Violation("a profile that cannot be run so", error.text, name, here)
             return
         patterns, count = profile.patterns, profile.workers * len(self.volumes)
-        if count > FIO_MOST:
+        if count % (hosts := max(1, len(self.agents))):
+            yield Violation(f"{name}: {count} fio cannot be dealt evenly to {hosts} agents",
+                            "`workers` times volumes must be a multiple of the agents",
+                            list(self.agents), ("agents",))  # fmt: skip
+        if count > FIO_MOST * hosts:
             yield Violation(f"{name}: {profile.workers} workers on each of {len(self.volumes)} "
                             f"volumes are {count} fio at once",
-                            f"at most {FIO_MOST}: fewer `workers` or `volumes`",
+                            f"at most {FIO_MOST * hosts}: fewer `workers` or `volumes`",
                             None, ("volumes",))  # fmt: skip
         if self.verify and any(each.trace for each in patterns):
             yield Violation(f"{name}: a replay has no checksums", "leave out `verify`", name, here)

@@ -18,6 +18,7 @@ from stithy.fio.measure import read_back as read_target
 from stithy.fio.profile import MIB
 from stithy.plan.steps import Step, derive_seed
 from stithy.results.layout import empty_folder
+from stithy.run.agents import require_shared
 from stithy.run.context import Context
 from stithy.scenarios.block_io.plan import (
     find_spec,
@@ -149,6 +150,8 @@ def lay_out(context: Context, step: Step) -> str:
         if not main.get_part(role).raw:
             context.volumes.make_tree(candidate, _name_folder(main, role), role)
     targets = list_all_targets(context, candidate)
+    if context.agents is not None:
+        require_shared(context.agents, dict.fromkeys(Path(each.path).parent for each in targets))
     rules = list_working_sets(context, candidate)
     folder = make_folder(context, f"lay-out-{candidate}")
     for each in targets:

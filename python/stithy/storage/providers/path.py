@@ -154,6 +154,10 @@ class DirectoryProvider(Provider):
         """Whether the path's name alone says so."""
         return spec.path.is_relative_to("/dev/shm") or spec.path.is_relative_to("/run")
 
+    def find_directory(self, spec: PathSpec) -> Path:
+        """Find it where links lead."""
+        return spec.path.resolve()
+
     def is_overlapping(self, spec: PathSpec, other: PathSpec) -> bool:
         """Whether, by their names alone, one directory is the other or lies inside of it."""
         first, second = (Path(os.path.normpath(given.path)) for given in (spec, other))
