@@ -24,7 +24,7 @@ def wait_until_joined(address: str, names: Sequence[str]) -> None:
     """Return once all agents are there; whoever is late is named."""
     until_s, missing = time.monotonic() + JOIN_S, {*names}
     agents = Agents(find_site(address, None), ())
-    while missing := missing - {member.name for member in agents.list_all()}:
+    while missing := missing - agents.list_all().keys():
         assert time.monotonic() < until_s, f"not within {JOIN_S:g} s: {', '.join(sorted(missing))}"
         time.sleep(1.0)
 

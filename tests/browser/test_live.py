@@ -76,7 +76,7 @@ def test_everyone_can_read_it_at_any_width(
         assert set(rings) == {"solid"}
         assert page.complaints == []
         assert {of for of in page.requests if not of.startswith(("data:", address))} == set()
-        assert page.ask("document.querySelectorAll('.plots svg path').length") == 8
+        assert page.ask("document.querySelectorAll('.plots svg path').length") == 16
         if pictures:
             name = f"live-{look.width}-{'dark' if look.dark else 'light'}.png"
             page.picture(pictures / name, whole=True)

@@ -96,7 +96,7 @@ class AgentHosts:
         agents = Agents(self.site, ())
 
         def joined() -> bool:
-            return {member.name for member in agents.list_all()} >= set(self.names)
+            return agents.list_all().keys() >= set(self.names)
 
         wait_until(joined, JOIN_S, "all agents have joined")
 

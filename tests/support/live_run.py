@@ -74,7 +74,8 @@ def pass_window(live: LiveRun, clock: FakeClock, step: Step, seconds: int) -> No
         slow = 0.3 if 10 <= second < 15 else 1.0
         rate = slow * (90_000 + 7_000 * ((second * 7) % 5) + 9_000 * (window.candidate == "disk"))
         p95_s = None if slow < 1 else 0.004 + 0.001 * ((second * 3) % 4)
-        live.show(events.SecondPassed(window, second, phase, rate, p95_s))
+        others = [p95_s and p95_s * share for share in (0.4, 1.9)]
+        live.show(events.SecondPassed(window, second, phase, rate, p95_s, "TPM", *others))
         live.show(sample_window(window, second, clock))
 
 

@@ -245,14 +245,19 @@ fn transactions(names: &[&str], interval: &Interval) -> Vec<TransactionSecond> {
     let types = names.iter().zip(&interval.types);
     types
         .map(|(name, record)| {
-            let p95_us = record.response.value_at_quantile(0.95) as f64;
+            let live_s = |quantile| {
+                let value_us = record.response.value_at_quantile(quantile) as f64;
+                (!record.response.is_empty()).then_some(value_us / 1e6)
+            };
             TransactionSecond {
                 name: (*name).to_string(),
                 committed: record.counts.committed,
                 rolled_back: record.counts.rolled_back,
                 errors: record.counts.errors,
                 retries: record.counts.retries,
-                live_p95_s: (!record.response.is_empty()).then_some(p95_us / 1e6),
+                live_p50_s: live_s(0.5),
+                live_p95_s: live_s(0.95),
+                live_p99_s: live_s(0.99),
             }
         })
         .collect()

@@ -102,8 +102,12 @@ pub struct TransactionSecond {
     pub errors: u64,
     /// Repeated after a serialization failure or deadlock.
     pub retries: u64,
-    /// 95th percentile of response time, for whoever watches; null where none completed.
+    /// Median of response time, for whoever watches; null where none completed.
+    pub live_p50_s: Option<f64>,
+    /// 95th percentile of it, likewise.
     pub live_p95_s: Option<f64>,
+    /// 99th percentile of it, likewise.
+    pub live_p99_s: Option<f64>,
 }
 
 /// Something a reader should know.

@@ -2,15 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TypeVar
 
 from stithy.agents.link import AgentTest, ClockOffset, Link, Member, connect, refuse_unfit
 from stithy.agents.orders import FioOrder, UsersOrder
 from stithy.agents.site import SchedulerSite, require_dask, use_settings
-from stithy.agents.window import AgentsDriven, drive_window
+from stithy.agents.window import AgentsDriven, drive_window, retry_lost
 from stithy.clock import Clock, SystemClock
-from stithy.errors import StithyError
+from stithy.errors import PreconditionError, StithyError
 from stithy.secrets import Secret
 from stithy.wire.hammer import ProgressWatch
 from stithy.wire.jobs import RunRequest, WorkloadChoice
@@ -36,9 +37,12 @@ class Agents:
         self.hosts = {member.name: member.facts.host for member in members}
         return members
 
-    def list_all(self) -> list[Member]:
-        """List every agent of the scheduler. Raises PreconditionError without a scheduler."""
-        return self._run(lambda link: link.find(None))
+    def list_all(self) -> dict[str, Member | PreconditionError]:
+        """List every agent of the scheduler by name, or why it does not describe itself.
+
+        Raises PreconditionError without a scheduler.
+        """
+        return self._run(lambda link: link.describe(None))
 
     def test(self) -> list[AgentTest]:
         """Test each as a run does, without names every agent of the scheduler."""
@@ -75,26 +79,34 @@ class Agents:
     ) -> AgentsDriven:
         """Let the users of all agents work together, and write what they did as if by one hammer.
 
-        Raises PreconditionError where an agent does not fit, or its clock is too far off.
+        Waits for a scheduler or an agent that was lost. Raises PreconditionError where one does not
+        return or fit, or its clock is too far off.
         """
         window = UsersOrder(self.names, fence, watch, url, workload, request)
-        return self._run(lambda link: drive_window(link, window))
+        return self._run(lambda link: drive_window(link, window), watch)
 
     def run_fio(self, order: FioOrder) -> AgentsDriven:
         """Let the fio of all agents work together, and write what each worker would have written.
 
         Raises as `drive` does.
         """
-        return self._run(lambda link: drive_window(link, order))
+        return self._run(lambda link: drive_window(link, order), order.watch)
 
     def consult(self, function: Callable[[], T]) -> dict[str, T]:
         """Ask each beside its task. Raises PreconditionError for one that does not answer."""
         return self._run(lambda link: link.consult(self.names, function))
 
-    def _run(self, do: Callable[[Link], Awaitable[T]]) -> T:
+    def _run(self, do: Callable[[Link], Awaitable[T]], watch: ProgressWatch | None = None) -> T:
         async def run() -> T:
-            async with connect(self.site, self._clock) as link:
-                return await do(link)
+            async with AsyncExitStack() as stack:
+
+                async def open_link() -> Link:
+                    return await stack.enter_async_context(connect(self.site, self._clock))
+
+                if watch is None:
+                    return await do(await open_link())
+                silent = f"no scheduler answers at {self.site.address}"
+                return await do(await retry_lost(open_link, self._clock, watch, silent))
 
         with use_settings():
             return asyncio.run(run())

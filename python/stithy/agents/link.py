@@ -176,11 +176,24 @@ class Link:
         self.client, self.clock, self.address = client, clock, address
 
     async def find(self, names: Sequence[str] | None) -> list[Member]:
-        """Find agents by name, all of them without names."""
+        """Find agents by name, all of them without names. Raises PreconditionError."""
+        found = list((await self.describe(names)).values())
+        for error in (of for of in found if isinstance(of, PreconditionError)):
+            raise error
+        return [of for of in found if isinstance(of, Member)]
+
+    async def describe(self, names: Sequence[str] | None) -> dict[str, Member | PreconditionError]:
+        """Let agents describe themselves, all of them without names; why one does not, by name."""
+
+        async def ask(name: str, address: str) -> Member | PreconditionError:
+            try:
+                return Member(name, address, await self._consult(name, address, serving.describe))
+            except PreconditionError as error:
+                return error
+
         known = await self._locate(names)
-        asked = (self._consult(*agent, serving.describe) for agent in known.items())
-        facts = await asyncio.gather(*asked)
-        return [Member(*agent, of) for agent, of in zip(known.items(), facts, strict=True)]
+        found = await asyncio.gather(*(ask(*agent) for agent in known.items()))
+        return dict(zip(known, found, strict=True))
 
     async def consult(self, names: Sequence[str], function: Callable[[], T]) -> dict[str, T]:
         """Ask agents one thing, by name."""

@@ -8,9 +8,10 @@ missing. What the load is, a kind of order says.
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from stithy.agents import serving
 from stithy.agents.link import (
@@ -26,14 +27,20 @@ from stithy.agents.link import (
 from stithy.agents.merging import AgentPart, correct_time
 from stithy.agents.orders import WindowOrder
 from stithy.agents.serving import RENEW_S, AgentAnswer, Renewal
+from stithy.clock import Clock
 from stithy.errors import InfrastructureError, PreconditionError, convert_machine_failures
 from stithy.results.convert import add_second
 from stithy.wire.hammer import Driven, ProgressWatch
 from stithy.wire.messages import SecondMessage, Warning, parse_message
 from stithy.wire.program import Lease
 
+T = TypeVar("T")
+
 RETURN_S = 120.0
 """Own: so long a window waits for a lost agent, which is started again by hand in a minute."""
+
+SILENT_S = 0.4
+"""Own: a scheduler that is there answers by then, and a person is told within half a second."""
 
 DRAIN_S = 100.0
 """How long after the end of a window its agents may take: a drain is at most a minute."""
@@ -122,18 +129,40 @@ async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
 
 async def find_returned(link: Link, window: WindowOrder) -> list[Member]:
     """Find all agents, and wait for those that were lost. Raises as `Link.find` does."""
-    until_s, stop, told = link.clock.monotonic_s() + RETURN_S, window.watch.stop, False
-    while True:
-        try:
-            return await link.find(window.names)
-        except PreconditionError as error:
-            if link.clock.monotonic_s() > until_s or (stop is not None and stop.is_set()):
-                raise
-            if not told and window.watch.on_message is not None:
-                text = f"{error.text} (waiting for up to {RETURN_S:g} s)"
-                window.watch.on_message(Warning(code="agent-lost", text=text))
-            told = True
-            await asyncio.sleep(RENEW_S)
+    return await retry_lost(lambda: link.find(window.names), link.clock, window.watch)
+
+
+async def retry_lost(
+    attempt: Callable[[], Awaitable[T]], clock: Clock, watch: ProgressWatch, silent: str = ""
+) -> T:
+    """Repeat what is refused because an agent or the scheduler is away, for two minutes.
+
+    Whoever watches is told the first refusal, or `silent` where nothing is known for that long.
+    Raises the last refusal.
+    """
+    until_s, told = clock.monotonic_s() + RETURN_S, False
+
+    def tell(text: str) -> None:
+        nonlocal told
+        if not told and watch.on_message is not None:
+            text = f"{text} (waiting for up to {RETURN_S:g} s)"
+            watch.on_message(Warning(code="agent-lost", text=text))
+        told = True
+
+    timer = asyncio.get_running_loop().call_later(SILENT_S, tell, silent) if silent else None
+    try:
+        while True:
+            try:
+                return await attempt()
+            except PreconditionError as error:
+                has_ended = watch.stop is not None and watch.stop.is_set()
+                if has_ended or clock.monotonic_s() > until_s:
+                    raise
+                tell(error.text)
+                await asyncio.sleep(RENEW_S)
+    finally:
+        if timer is not None:
+            timer.cancel()
 
 
 class _SecondsOfAll:

@@ -7,16 +7,18 @@ A meter is one module in this folder, with an instance of `Meter` in `PLUGINS`. 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from stithy.clock import Clock
-from stithy.errors import StithyError, give_reason
+from stithy.errors import StithyError, UserError, give_reason
 from stithy.hosts.runner import Command, LocalRunner
 from stithy.registry import Family, Plugin, plugins
-from stithy.units import FrozenModel, Seconds
+from stithy.secrets import Secret, read_given_secret
+from stithy.units import FrozenModel, Seconds, make_rule_error
 
 if TYPE_CHECKING:
     from stithy.collectors.collector import Scope
@@ -94,6 +96,40 @@ class MeterKeys(FrozenModel):
     )
 
 
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+
+
+class SecretKeys(MeterKeys):
+    """The keys of a meter that may want a secret, which the study names and does not hold."""
+
+    password_env: str | None = Field(
+        default=None,
+        pattern=VARIABLE,
+        json_schema_extra={"default": "no password"},
+        description="Environment variable that holds its password.",
+        examples=["WALL_PASSWORD"],
+    )
+    password_file: str | None = Field(
+        default=None,
+        json_schema_extra={"default": "no password"},
+        description="File that holds it instead; its owner alone may read it.",
+        examples=["~/.stithy-wall"],
+    )
+
+    @model_validator(mode="after")
+    def _check_one(self) -> "SecretKeys":
+        if self.password_env and self.password_file:
+            raise make_rule_error("two secrets", "name one variable, or one file")
+        return self
+
+    def read_password(self) -> Secret | None:
+        """Read its secret; None without one. Raises Unreadable where it is not there."""
+        try:
+            return read_given_secret(self.password_env, self.password_file)
+        except UserError as error:
+            raise Unreadable(error.text) from error
+
+
 class Meter(Plugin):
     """A kind of meter, as a study names it by a key of this name."""
 
@@ -123,6 +159,9 @@ class Meter(Plugin):
     def open(self, keys: Any, scope: "Scope") -> LiveMeter:
         """Open it for a window. Raises Unreadable where it is not there."""
         raise NotImplementedError
+
+    def check(self, keys: Any) -> None:
+        """Ask it before a run, if it can be asked then. Raises Unreadable."""
 
     def read_record(self, keys: Any, from_s: float, to_s: float) -> list[tuple[float, float]]:
         """Read what it recorded in a time, as Unix time and watts. Raises Unreadable."""
@@ -156,6 +195,26 @@ class LiveGauge:
     """A meter that shows the watts of now whenever it is asked."""
 
     read_w: Callable[[], float | None]
+
+
+class Plug(Meter):
+    """An outlet that is asked over the network."""
+
+    sees = "what is plugged in there"
+    misses = "a second power supply on another outlet"
+
+    def read(self, keys: Any) -> float:
+        """Ask once, for watts. Raises Unreadable."""
+        raise NotImplementedError
+
+    def open(self, keys: Any, scope: "Scope") -> LiveMeter:
+        """Nothing is asked yet."""
+        del scope
+        return LiveGauge(partial(self.read, keys))
+
+    def check(self, keys: Any) -> None:
+        """Ask it once."""
+        self.read(keys)
 
 
 GREATEST_W = 3000.0

@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from stithy.meters.http import Address, Plug, ask_json, find_number
-from stithy.meters.meter import MeterKeys
+from stithy.meters.http import Address, Login, LoginKeys, ask_json, find_number
+from stithy.meters.meter import Plug
 
 
-class ShellyKeys(MeterKeys):
-    """A plug of Shelly that asks for no password."""
+class ShellyKeys(LoginKeys):
+    """A plug of Shelly. From the second generation on its user is always `admin`."""
 
     shelly: Address = Field(
         description="The address of the device.", examples=["http://192.168.0.7"]
@@ -31,14 +31,16 @@ class Shelly(Plug):
     resolution = "0.1 W"
 
     def read(self, keys: Any) -> float:
-        """Ask once."""
-        number = keys.channel
+        """Ask once; the first generation knows Basic alone, which shows the password."""
+        number, password = keys.channel, keys.read_password()
+        is_old = keys.kind == "gen1"
+        login = Login("Basic" if is_old else "Digest", keys.user, password) if password else None
         path, way = {
             "switch": (f"rpc/Switch.GetStatus?id={number}", ("apower",)),
             "em1": (f"rpc/EM1.GetStatus?id={number}", ("act_power",)),
             "gen1": ("status", ("meters", number, "power")),
         }[keys.kind]
-        return find_number(ask_json(f"{keys.shelly}/{path}"), *way)
+        return find_number(ask_json(f"{keys.shelly}/{path}", login), *way)
 
 
 PLUGINS = (Shelly(),)

@@ -1,25 +1,30 @@
 """Power distribution units by SNMP, with net-snmp's `snmpget`.
 
-Version, community and passwords are those of its own `snmp.conf`, so that none is in a study.
+Version 2c with a community that the study names; without one, version, community and passwords are
+those of its own `snmp.conf`.
 """
 
-from functools import partial
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from stithy.collectors.collector import Scope
 from stithy.hosts.runner import Command
-from stithy.meters.meter import LiveGauge, LiveMeter, Meter, MeterKeys, Unreadable, run_program
+from stithy.meters.meter import VARIABLE, Plug, SecretKeys, Unreadable, run_program
 from stithy.needs import Package, ProgramNeed
+from stithy.secrets import Secret
 
 
-class SnmpKeys(MeterKeys):
+class SnmpKeys(SecretKeys):
     """An object of a device that speaks SNMP."""
 
     snmp: str = Field(
         pattern=r"^[^\s-]\S*$",
-        description="The address of the device. `snmp.conf` says version and community.",
+        description="The address of the device. Without a community `snmp.conf` says how to ask.",
         examples=["pdu-1"],
     )
     oid: str = Field(
@@ -31,6 +36,21 @@ class SnmpKeys(MeterKeys):
         strict=False,
         description="Watts of one count, by the device's MIB: 10 for hundredths of a kilowatt.",
         examples=[10],
+    )
+    password_env: str | None = Field(
+        default=None,
+        alias="community_env",
+        pattern=VARIABLE,
+        json_schema_extra={"default": "as snmp.conf says"},
+        description="Environment variable that holds its community; it is asked by version 2c.",
+        examples=["PDU_COMMUNITY"],
+    )
+    password_file: str | None = Field(
+        default=None,
+        alias="community_file",
+        json_schema_extra={"default": "as snmp.conf says"},
+        description="File that holds it instead; its owner alone may read it.",
+        examples=["~/.stithy-pdu"],
     )
 
 
@@ -45,29 +65,45 @@ def parse_answer(text: str, watts_per_count: float) -> float:
     return count * watts_per_count
 
 
-def read_object(keys: SnmpKeys) -> float:
-    """Ask once, without a second try."""
-    words = ["snmpget", "-Oqvet", "-r", "0", "-t", "2", keys.snmp, keys.oid]
-    return parse_answer(run_program(Command(words)), keys.watts_per_count)
+@contextmanager
+def supply_community(community: Secret) -> Iterator[str]:
+    """Inside, `snmpget` finds a community in this folder; it lies in memory, and ends with us.
+
+    Everybody sees the arguments of a program.
+    """
+    text = community.reveal().replace("\\", "\\\\").replace('"', '\\"')
+    with TemporaryDirectory() as folder, os.fdopen(os.memfd_create("community"), "w") as file:
+        file.write(f'defCommunity "{text}"\n')
+        file.flush()
+        Path(folder, "snmp.conf").symlink_to(f"/proc/{os.getpid()}/fd/{file.fileno()}")
+        yield folder
 
 
-class Snmp(Meter):
+class Snmp(Plug):
     """A power distribution unit by SNMP."""
 
     name = "snmp"
     keys = SnmpKeys
-    sees = "what is plugged in there"
-    misses = "a second power supply on another outlet"
     resolution = "one count of the object"
     needs = (
         ProgramNeed(name="snmpget", why="watts by SNMP",
                     package=Package("snmp", "net-snmp-utils")),
     )  # fmt: skip
 
-    def open(self, keys: Any, scope: Scope) -> LiveMeter:
-        """Nothing is asked yet."""
-        del scope
-        return LiveGauge(partial(read_object, keys))
+    def read(self, keys: Any) -> float:
+        """Ask once, without a second try."""
+        # No names of objects: what is wrong with their files would be printed each time.
+        words = ["-m", "", "-Oqvet", "-r", "0", "-t", "2", keys.snmp, keys.oid]
+        if (community := keys.read_password()) is None:
+            return parse_answer(run_program(Command(["snmpget", *words])), keys.watts_per_count)
+        try:
+            with supply_community(community) as folder:
+                how = {"SNMPCONFPATH": folder}
+                answer = run_program(Command(["snmpget", "-v2c", *words], environment=how))
+        except Unreadable as reason:
+            why = str(reason).rstrip(".")
+            raise Unreadable(f"{why}; no device answers a wrong community") from reason
+        return parse_answer(answer, keys.watts_per_count)
 
 
 PLUGINS = (Snmp(),)

@@ -25,10 +25,10 @@ from stithy.metrics import (
     find_role,
     parse_quantity,
 )
-from stithy.plan.cost import bound_paced_per_s
+from stithy.plan.cost import UNEVEN, bound_paced_per_s
 from stithy.plan.expand import find_likely_memory_backed
 from stithy.plan.scenario import find_scenario
-from stithy.plan.steps import Question, block, name_instance
+from stithy.plan.steps import Question, WindowPlan, block, name_instance
 from stithy.point import Point
 from stithy.power import NAME as POWER
 from stithy.registry import plugins
@@ -142,6 +142,38 @@ def find_doubtful(study: Study, question: Question | None, rates: Rates) -> Iter
             yield f"`{asked.written(asked.quantity.of)}` is judged by few values: {error.problem}"
 
 
+def find_unlikely(study: Study, question: Question | None, rates: Rates) -> Iterator[UserError]:
+    """Find whether windows may well lack values that the primary question needs.
+
+    They could all have them, so that nothing is refused: by chance, or if no answer took time.
+    """
+    if question is None:
+        return
+    asked = _read_question(study, question)
+    if _check_count(study, asked, rates) is None:
+        error = _check_count(study, asked, rates, on_average=True)
+        yield from () if error is None else (error,)
+
+
+def infer_lack(study: Study, question: Question, window: WindowPlan, count: int) -> str | None:
+    """Foresee from a window with fewer users that those of the question will lack values.
+
+    In a closed loop more users do no more each: they wait for each other.
+    """
+    asked, here = question.point, window.point
+    if here.counted is None or here.others != asked.others or here.level >= asked.level:
+        return None
+    quantity, most = parse_quantity(question.metric), count * asked.level / here.level
+    needed, duration_s = count_values_needed(quantity.known.percent or 0.0), study.load.duration_s
+    if study.at(here).load.rate_per_s is not None or most >= STOP_SHARE * needed:
+        return None
+    remedy = _suggest_length(quantity, duration_s, most / duration_s, is_certain=False)
+    return (
+        f"{quantity.noun} needs {needed:,} values in each window, and by what users do in "
+        f"{window.id} one {asked.at()} has at most {most:,.0f}: {remedy}"
+    )
+
+
 def check_counted(study: Study, question: Question, window_id: str, count: int) -> None:
     """Raise InvalidMeasurement where a window had far fewer values than its question needs."""
     quantity = parse_quantity(question.metric)
@@ -152,7 +184,7 @@ def check_counted(study: Study, question: Question, window_id: str, count: int) 
             f"{quantity.noun} needs {needed:,} values in each window, and this window of "
             f"{format_duration(duration_s)} has {count:,}",
             where=f"window {window_id}",
-            remedy=_suggest_length(quantity, duration_s, count / duration_s),
+            remedy=_suggest_length(quantity, duration_s, count / duration_s, is_certain=True),
         )
 
 
@@ -290,46 +322,61 @@ def _join_names(names: Sequence[str]) -> str:
     return f"candidate {of} has" if len(names) == 1 else f"candidates {of} have"
 
 
-def _estimate_rate(study: Study, asked: Requested, rates: Rates) -> tuple[float, bool]:
-    """Transactions a second, and whether earlier runs did them; else the most users ask for."""
+def _estimate_rate(study: Study, asked: Requested, rates: Rates) -> tuple[float, float, bool]:
+    """Transactions a second on average and at most, and whether earlier runs did them.
+
+    Else what users ask for, if no answer takes time.
+    """
     earlier = [rates.get(make_rate_key(study, name, asked.point)) for name in asked.candidates]
     measured = [rate for rate in earlier if rate is not None]
     if len(measured) == len(earlier):
-        return min(measured), True
+        return min(measured), min(measured), True
     here, workload = study.at(asked.point), get_workload(study.workload.name)
     most = bound_paced_per_s(here.load, workload, asked.point.level)
-    return here.scenario.keys.count_instances() * most, False
+    most *= here.scenario.keys.count_instances()
+    return most / UNEVEN, most, False
 
 
 def _check_count(
-    study: Study, asked: Requested, rates: Rates, windows: int = 1
+    study: Study, asked: Requested, rates: Rates, windows: int = 1, *, on_average: bool = False
 ) -> UserError | None:
+    """Check whether windows have the values at all, or `on_average` with the usual reserve."""
     quantity, known = asked.quantity, asked.quantity.known
     if known.source != "transactions" or known.percent is None:
         return None
-    per_s, is_known = _estimate_rate(study, asked, rates)
+    per_s, most_per_s, is_known = _estimate_rate(study, asked, rates)
     share = 1.0
     if quantity.of not in (None, ALL):
         share = get_workload(study.workload.name).shares[quantity.of]
     duration_s, needed = study.load.duration_s, count_values_needed(known.percent)
-    count = per_s * share * duration_s
-    if windows * count >= needed * (STOP_SHARE if is_known else 1.0):
+    count = (per_s if on_average else most_per_s) * share * duration_s
+    reserve = SPARE if on_average else STOP_SHARE if is_known else 1.0
+    if windows * count >= needed * reserve:
         return None
     each = "in each window, and one" if asked.value is None else "to be printed, and a window"
     there = f"{each} of {format_duration(duration_s)} {asked.point.at()}"
-    has = f"has at most {count:,.0f}"
+    is_paced = study.at(asked.point).load.rate_per_s is not None
+    has = f"has about {count:,.0f}{'' if is_paced else ' if no answer takes time'}"
+    if not on_average:
+        has = f"has at most {count:,.0f}"
     if is_known:
         has = f"had about {count:,.0f} in earlier runs here"
     problem = f"{quantity.noun} needs {needed:,} values {there} {has}"
-    return asked.refuse(problem, _suggest_length(quantity, duration_s, per_s * share))
+    certain = is_known or is_paced
+    remedy = _suggest_length(quantity, duration_s, per_s * share, is_certain=certain)
+    return asked.refuse(problem, remedy)
 
 
-def _suggest_length(quantity: Quantity, duration_s: float, per_s: float) -> str:
+def _suggest_length(
+    quantity: Quantity, duration_s: float, per_s: float, *, is_certain: bool
+) -> str:
+    """Suggest what would do; not `is_certain`: windows may have fewer transactions a second."""
     needed, there = count_values_needed(quantity.known.percent or 0.0), per_s * duration_s
     parts = []
     if per_s > 0:
         length_s = math.ceil(SPARE * needed / per_s / STEP_S) * STEP_S
-        parts.append(f"`duration: {format_duration(length_s)}` is enough")
+        verb = "is enough" if is_certain else "is the least"
+        parts.append(f"`duration: {format_duration(length_s)}` {verb}")
     for name in reversed(LADDER):
         other = Quantity(name, quantity.of)
         if count_values_needed(other.known.percent or 0.0) * SPARE <= there:

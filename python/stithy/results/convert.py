@@ -33,6 +33,7 @@ from stithy.wire.messages import (
 
 _PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 _COUNTS = ("committed", "rolled_back", "errors", "retries")
+_LIVE = ("live_p50_s", "live_p95_s", "live_p99_s")
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def add_second(one: SecondMessage, others: Sequence[SecondMessage]) -> SecondMes
     for each in (each for other in others for each in other.transactions):
         had = vars(own[each.name]) if each.name in own else dict.fromkeys(_COUNTS, 0)
         counts = {name: vars(each)[name] + had[name] for name in _COUNTS}
-        own[each.name] = each.model_copy(update={**counts, "live_p95_s": None})
+        own[each.name] = each.model_copy(update={**counts, **dict.fromkeys(_LIVE)})
     waiting = one.waiting + sum(other.waiting for other in others)
     return one.model_copy(update={"transactions": tuple(own.values()), "waiting": waiting})
 

@@ -15,7 +15,7 @@ from typing import Any
 from stithy.errors import NothingValid
 from stithy.metrics import ALL, parse_quantity
 from stithy.plan.additional import Additional, list_steps
-from stithy.plan.answerable import check_counted, make_rate_key
+from stithy.plan.answerable import check_counted, infer_lack, make_rate_key
 from stithy.plan.steps import Plan, Step, WindowPlan
 from stithy.point import Point
 from stithy.registry import plugins
@@ -25,7 +25,14 @@ from stithy.results.tables import TRANSACTIONS, WINDOW
 from stithy.run.activity import Activity
 from stithy.run.books import Journal
 from stithy.run.context import Context
-from stithy.run.events import InterimAnalysis, InterimEffect, StepSkipped, StepStarted, WindowsAdded
+from stithy.run.events import (
+    InterimAnalysis,
+    InterimEffect,
+    Note,
+    StepSkipped,
+    StepStarted,
+    WindowsAdded,
+)
 from stithy.run.forecast import Forecast
 from stithy.study.load import StudyFile
 
@@ -308,10 +315,11 @@ class TransactionRates:
         """`known`: by `make_rate_key`, for later plans."""
         self._context = context
         self._counted: set[str] = set()
+        self._foreseen = False
         self.known: dict[str, float] = {}
 
     def learn(self, step: Step) -> None:
-        """Keep the rate of a window that was measured.
+        """Keep the rate of a window that was measured, and tell what it foresees of the question's.
 
         Raises InvalidMeasurement where the first window of a candidate that is compared, at the
         question's level, shows that its others cannot have the values that the metric needs.
@@ -328,11 +336,17 @@ class TransactionRates:
         key = make_rate_key(study, window.candidate, window.point)
         self.known[key] = counts[ALL] / window.duration_s
         asked = plan.question
-        if asked is None or window.point != asked.point or window.candidate in self._counted:
-            return
-        self._counted.add(window.candidate)
-        if asked.candidates is not None and window.candidate not in asked.candidates:
+        if asked is None or window.candidate not in (asked.candidates or [window.candidate]):
             return
         quantity = parse_quantity(asked.metric)
-        if quantity.known.source == "transactions" and quantity.known.percent is not None:
-            check_counted(study, asked, window.id, counts.get(quantity.of or ALL, 0))
+        if quantity.known.source != "transactions" or quantity.known.percent is None:
+            return
+        count = counts.get(quantity.of or ALL, 0)
+        if window.point != asked.point:
+            text = None if self._foreseen else infer_lack(study, asked, window, count)
+            if text is not None:
+                self._foreseen = True
+                self._context.session.tell(Note(text))
+        elif window.candidate not in self._counted:
+            self._counted.add(window.candidate)
+            check_counted(study, asked, window.id, count)

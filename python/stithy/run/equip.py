@@ -27,9 +27,11 @@ from stithy.hosts.host import Host, LocalHost
 from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.resources import choose_server_cpus, list_other_cpus
 from stithy.hosts.runner import Command, LocalRunner, Runner
+from stithy.meters.meter import Unreadable
 from stithy.plan.expand import expand, leaves_devices_as_found, suggest_less_room, sum_needed_bytes
 from stithy.plan.scenario import find_scenario
 from stithy.plan.steps import Plan, derive_seed
+from stithy.power import NAME as POWER
 from stithy.restores.method import get_restore
 from stithy.results.comparability import PROFILE, SUBMISSION, is_same_memory
 from stithy.results.layout import RunDirectory
@@ -182,6 +184,7 @@ def equip(
     hammer_version = problems.attempt(lambda: tools.hammer_version(host.runner))
     io = problems.attempt(lambda: read_io_facts(file.study, host.runner)) or {}
     exporters = see_exporters(file, tools.clock, problems)
+    ask_meters(file, problems)
     agents = problems.attempt(lambda: tools.agents(file.study))
     problems.refuse(str(file.path))
     assert hammer is not None  # else there was a problem, as with the next one
@@ -217,6 +220,21 @@ def see_exporters(file: StudyFile, clock: Clock, problems: Problems) -> dict[str
         except (UserError, PreconditionError) as error:
             problems.found.append(place_error(file, error, "collect", EXPORTERS, name, error.where))
     return found
+
+
+def ask_meters(file: StudyFile, problems: Problems) -> None:
+    """Ask each meter of the study once that can be asked now; what is wrong has its place in it."""
+    meters = file.study.power.meters if file.study.power else {}
+    for name, meter in meters.items():
+        try:
+            meter.plugin.check(meter.keys)
+        except Unreadable as reason:
+            error = PreconditionError(
+                f"meter {name} cannot be read: {reason}",
+                where=POWER,
+                remedy="see that this machine reaches it: docs/how-to/measure-power.md",
+            )
+            problems.found.append(place_error(file, error, POWER, "meters", name))
 
 
 def _find_databases(

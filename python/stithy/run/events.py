@@ -122,7 +122,7 @@ class StepProgress:
 class SecondPassed:
     """One second of a window: transactions at the rate that `label` names, such as TPM.
 
-    `p95_s` is of the headline transaction, None of too few.
+    The percentiles are of the headline transaction, None of too few.
     """
 
     window: WindowPlan
@@ -131,6 +131,8 @@ class SecondPassed:
     rate: float
     p95_s: float | None
     label: str = "TPM"
+    p50_s: float | None = None
+    p99_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,9 @@ RUN = {
 NOW = {
     "progress_share": "finished share of the current step's stage, or of the window",
     "transactions_per_min": "completed transactions of the last second, per minute",
+    "response_p50_s": "median of response time of the headline transaction in it",
     "response_p95_s": "95th percentile of response time of the headline transaction in it",
+    "response_p99_s": "99th percentile of response time of the headline transaction in it",
     "device_busy_share": "share of the last second in which a block device had a request",
     "device_read_latency_s": "mean time of its reads in the last second",
     "device_write_latency_s": "mean time of its writes in the last second",
@@ -98,8 +100,9 @@ def _list_now(state: LiveState) -> Numbers:
         yield _make_number("progress_share", min(1.0, (second.second + 1) / whole_s), labels)
         per_min = second.rate * (60 if second.label == "TPS" else 1)
         yield _make_number("transactions_per_min", per_min, labels)
-        if second.p95_s is not None:
-            yield _make_number("response_p95_s", second.p95_s, labels)
+        for name, value in (("p50", second.p50_s), ("p95", second.p95_s), ("p99", second.p99_s)):
+            if value is not None:
+                yield _make_number(f"response_{name}_s", value, labels)
     elif (progress := state.progress) is not None and progress.total > 0:
         labels = {**_label_run(state), "stage": progress.stage}
         yield _make_number("progress_share", min(1.0, progress.done / progress.total), labels)

@@ -17,7 +17,7 @@ from shlex import quote
 from stithy.activity import DeclaredActivity
 from stithy.drives.profiles import list_assumed_numbers, read_profile_text
 from stithy.engines.engine import declaration
-from stithy.errors import PreconditionError, Problems, TextError, UserError
+from stithy.errors import PreconditionError, Problems, StithyError, TextError, UserError
 from stithy.exporters.seen import describe_doubts
 from stithy.fio.load import ALIGNED_BYTES
 from stithy.hosts import links
@@ -28,7 +28,7 @@ from stithy.hosts.runner import Command
 from stithy.names import suggest_instead
 from stithy.needs import Machine
 from stithy.plan import sensitivity
-from stithy.plan.answerable import find_doubtful, find_unanswerable
+from stithy.plan.answerable import find_doubtful, find_unanswerable, find_unlikely
 from stithy.plan.expand import expand, find_data_bytes
 from stithy.plan.remote import describe_networks, describe_remote
 from stithy.plan.scenario import find_scenario
@@ -56,7 +56,7 @@ from stithy.storage.provider import MIB, Storage
 from stithy.storage.volume import find_existing_part
 from stithy.study.candidates import is_emulated
 from stithy.study.document import read_document
-from stithy.study.load import StudyFile
+from stithy.study.load import StudyFile, place_error
 from stithy.study.model import Study
 from stithy.study.network import KEY, list_networks
 from stithy.units import format_duration, format_size, parse_size
@@ -101,8 +101,12 @@ def check_machine(
     problems.attempt(lambda: refuse_other_activities(file.study, plan))
     problems.attempt(lambda: check_directory(directory.root, usable))
     asked = (file.study, plan.question, read_rates())
-    problems.found += find_unanswerable(*asked)
+    problems.found += (_place(file, error) for error in find_unanswerable(*asked))
     warnings += find_doubtful(*asked)
+    warnings += (
+        f"the primary question may stay without an answer: {_place(file, error)}"
+        for error in find_unlikely(*asked)
+    )
     warnings += [caution for provider in usable.values() for caution in provider.list_cautions()]
     warnings += () if plan.null else describe_shared_devices(usable)
     warnings += describe_undelivered(
@@ -117,6 +121,11 @@ def check_machine(
     warnings += [*describe_remote(file.study), *describe_networks(file.study)]
     warnings += describe_rounding(read_document("study", file.content.decode("utf-8-sig")).data)
     return Preflight(equipped, problems, (*warnings, *list_cautions(file.study, host)))
+
+
+def _place(file: StudyFile, error: StithyError) -> StithyError:
+    """Give an error of a key the place in the file."""
+    return place_error(file, error, *error.where.split("."))
 
 
 def _require_plugins(scenario: str, plan: Plan) -> None:

@@ -39,8 +39,8 @@ class ProgressMessage(Wire):
 class TransactionSecond(Wire):
     """One transaction type in one second.
 
-    `live_p95_s` is the 95th percentile of response time for whoever watches; None where none
-    completed.
+    `live_p50_s` to `live_p99_s` are percentiles of response time for whoever watches; None where
+    none completed.
     """
 
     name: str
@@ -48,7 +48,9 @@ class TransactionSecond(Wire):
     rolled_back: U64
     errors: U64
     retries: U64
+    live_p50_s: float | None = None
     live_p95_s: float | None
+    live_p99_s: float | None = None
 
 
 class SecondMessage(Wire):

@@ -2,9 +2,11 @@
 
 import asyncio
 import gc
+import json
 import socket
 import threading
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from distributed import Scheduler, Worker
@@ -14,7 +16,11 @@ from stithy.agents import serving
 from stithy.agents.coordinator import Agents
 from stithy.agents.service import LOOPBACK, join, serve_scheduler
 from stithy.agents.site import SchedulerSite, use_settings
-from stithy.errors import InfrastructureError, PreconditionError
+from stithy.cli.agents.list import list_agents
+from stithy.errors import Exit, InfrastructureError, PreconditionError
+from stithy.hosts.links import find_free_port
+from stithy.secrets import Secret
+from stithy.wire.hammer import ProgressWatch
 
 FACTS = replace(serving.describe(), missing=None)
 
@@ -34,6 +40,56 @@ def test_each_agent_is_tested_whatever_the_others_are_and_all_are_removed_or_non
     assert link.ended == ["a"]
     link.client.scheduler = None
     assert asyncio.run(link.explain(OSError())) == "the scheduler at tcp://there:1 is gone"
+
+
+def test_agents_are_listed_beside_one_that_does_not_describe_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is named with its reason, and a run that needs it is refused."""
+    link = FakeLink({"a": FACTS, "c": ModuleNotFoundError("stithy")})
+    with pytest.raises(PreconditionError, match="agent c: it does not answer as an agent: Dask"):
+        asyncio.run(link.find(None))
+    monkeypatch.setattr(Agents, "list_all", lambda agents: asyncio.run(link.describe(None)))
+    with pytest.raises(PreconditionError, match="agent c: it does not answer .*ModuleNotFound"):
+        list_agents()
+    [_, first, second] = capsys.readouterr().out.splitlines()
+    assert first.split()[:3] == ["a", FACTS.host, str(FACTS.cpus)]
+    assert second.split() == ["c", *"-----"]
+    assert list_agents(json=True) is Exit.PRECONDITION
+    [there, gone] = json.loads(capsys.readouterr().out)
+    assert (there["name"], there["cpus"], there["problem"]) == ("a", FACTS.cpus, None)
+    assert (gone["name"], "ModuleNotFound" in gone["problem"]) == ("c", True)
+
+
+def test_a_window_waits_for_a_scheduler_that_is_down() -> None:
+    """Whoever watches is told before it is there again; then agents are waited for."""
+    site = SchedulerSite(f"tcp://127.0.0.1:{find_free_port('127.0.0.1')}")
+    is_told, stop, over = threading.Event(), threading.Event(), threading.Event()
+    told: list[str] = []
+
+    async def serve() -> None:
+        assert is_told.wait(60)
+        how: Any = {"dashboard": False, "dashboard_address": LOOPBACK}
+        async with Scheduler(host="127.0.0.1", port=site.port, **how):
+            while not over.is_set():
+                await asyncio.sleep(0.01)
+
+    def hear(message: Any) -> None:
+        told.append(message.text)
+        (stop if is_told.is_set() else is_told).set()
+
+    thread, unused = threading.Thread(target=lambda: asyncio.run(serve())), Secret("")
+    thread.start()
+    try:
+        order: Any = None
+        watch = ProgressWatch(on_message=hear, stop=stop)
+        driven = Agents(site, ["a"]).drive("run/w", unused, order, order, watch)
+    finally:
+        over.set()
+        thread.join()
+    assert driven.explain_missing() == "agent a: not joined"
+    assert told[0] == f"no scheduler answers at {site.address} (waiting for up to 120 s)"
+    assert "not joined: a; there is none" in told[1]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -33,7 +33,10 @@ BEGUN: tuple[Event, ...] = (
     StepStarted(STEP, 7, 17, 88.0, 200.0),
 )
 MOMENTS: tuple[tuple[Event, ...], ...] = (
-    (SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123), InterimAnalysis("b", 4, decided=True)),
+    (
+        SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123, "TPM", 0.004, 0.0456),
+        InterimAnalysis("b", 4, decided=True),
+    ),
     (StepProgress("loading", 1, 4),),
     (sample_window(WINDOW, 9, FakeClock()),),
     (StepFinished(STEP, 31.25, "4,400 NOPM"),),

@@ -1,12 +1,10 @@
 """Each meter reads what its device answers; what is wrong makes a sample missing, and says why."""
 
-import json
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +12,15 @@ import pytest
 
 from fakes.clock import FakeClock
 from fakes.drives import serving
+from fakes.plugs import plugged_in
 from stithy.collectors.collector import Sample, Scope
 from stithy.collectors.power import create
+from stithy.hosts.runner import Command
+from stithy.meters.http import Login
 from stithy.meters.ipmi import IpmiKeys, make_command, parse_reading
-from stithy.meters.meter import GivenMeter, Meter, Unreadable
+from stithy.meters.meter import GivenMeter, Meter, Unreadable, run_program
 from stithy.registry import plugins
+from stithy.secrets import Secret
 from stithy.wire.drive.messages import AnswerStats
 from support.drive_counters import counters
 
@@ -42,6 +44,11 @@ def read(meter: GivenMeter, of: Scope) -> float | None:
     live.read_w()
     of.clock.sleep_s(2.0)
     return live.read_w()
+
+
+def read_once(meter: GivenMeter) -> float | None:
+    """Ask a meter for the watts of now."""
+    return meter.plugin.open(meter.keys, scope()).read_w()
 
 
 def write(root: Path, files: Files) -> None:
@@ -135,54 +142,23 @@ def test_dcmi_is_read_of_now_and_only_while_it_measures() -> None:
     assert make_command(far).argv == [*words, "dcmi", "power", "reading"]
 
 
-# Answers of devices, by the path that they are asked for.
-ANSWERS: dict[str, Any] = {
-    # Shelly Plus Plug S, 1.4.4
-    "/rpc/Switch.GetStatus?id=0": {"id": 0, "output": True, "apower": 121.4, "voltage": 231.9,
-                                   "aenergy": {"total": 6302.1, "minute_ts": 1795000000}},
-    # Shelly Pro EM-50
-    "/rpc/EM1.GetStatus?id=1": {"id": 1, "act_power": 88.25, "aprt_power": 101.1, "pf": 0.87},
-    # Shelly Plug S, 1.14
-    "/status": {"meters": [{"power": 61.09, "is_valid": True, "total": 90133}]},
-    # Tasmota 13
-    "/new/cm?cmnd=Status%2010": {"StatusSNS": {"Time": "2026-11-28T10:00:00", "ENERGY": {
-        "Total": 26.193, "Power": 47, "Factor": 0.93}}},
-    # Tasmota 8
-    "/old/cm?cmnd=Status%2010": {"Command": "Error"},
-    "/old/cm?cmnd=Status%208": {"StatusSNS": {"ENERGY": {"Power": 12}}},
-    "/odd/cm?cmnd=Status%2010": {"StatusSNS": {"ENERGY": {"Power": "many"}}},
-}  # fmt: skip
-
-
-class _Device(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        answer = ANSWERS.get(self.path)
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"<html>" if answer is None else json.dumps(answer).encode())
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture(scope="module")
 def device() -> Iterator[str]:
     """The address of all devices at once."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Device) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with plugged_in() as plug:
+        yield plug.url
 
 
-@pytest.mark.parametrize(("keys", "watts"), [
+PLUGS: list[tuple[dict[str, Any], float]] = [
     ({"shelly": ""}, 121.4),
     ({"shelly": "", "kind": "em1", "channel": 1}, 88.25),
     ({"shelly": "", "kind": "gen1"}, 61.09),
     ({"tasmota": "/new"}, 47),
     ({"tasmota": "/old"}, 12),
-])  # fmt: skip
+]
+
+
+@pytest.mark.parametrize(("keys", "watts"), PLUGS)
 def test_a_plug_is_read_by_its_own_interface(
     device: str, keys: dict[str, Any], watts: float
 ) -> None:
@@ -203,6 +179,56 @@ def test_a_plug_that_says_something_else_is_missing(device: str) -> None:
             read(given(**keys), scope())
 
 
+SECRET = 'pa&s "w\\rd#%ü'
+
+
+@pytest.mark.parametrize(("keys", "watts"), PLUGS)
+def test_a_plug_gets_its_password_and_says_where_a_wrong_one_stands(
+    keys: dict[str, Any], watts: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By digest, Basic or in the query; a wrong, lacking or absent one is the reason."""
+    kind = next(iter(keys))
+    with plugged_in(SECRET) as plug:
+        keys = {**keys, kind: plug.url + keys[kind]}
+        monkeypatch.setenv("PLUG", SECRET)
+        assert read(given(**keys, password_env="PLUG"), scope()) == watts
+        (file := tmp_path / "secret").write_text(f"{SECRET}\n")
+        with pytest.raises(Unreadable, match=f"chmod 600 {file}"):
+            read(given(**keys, password_file=str(file)), scope())
+        file.chmod(0o600)
+        assert read(given(**keys, password_file=str(file), user="admin"), scope()) == watts
+        let_in = plug.let_in
+        monkeypatch.setenv("PLUG", "wr0ng")
+        for more, why in (
+            ({"password_env": "PLUG"}, "refuses the login"), ({}, "refuses the login"),
+            ({"password_env": "NO_PLUG"}, "not set"),
+        ):  # fmt: skip
+            with pytest.raises(Unreadable, match=why) as raised:
+                read(given(**keys, **more), scope())
+            assert "wr0ng" not in str(raised.value)
+        assert plug.let_in == let_in
+
+
+def test_a_digest_is_that_of_the_standard() -> None:
+    """The example of RFC 7616, section 3.9.1; Basic is told to nobody who does not ask for it."""
+    nonces = (
+        "7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v",
+        "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ",
+    )
+    start = f'Digest realm="http-auth@example.org", qop="auth, auth-int", nonce="{nonces[0]}"'
+    login = Login("Digest", "Mufasa", Secret("Circle of Life"))
+    proofs = {
+        "SHA-256": "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1",
+        "MD5": "8ca523f5e9506fed4657c9700eebdbec",
+    }
+    for algorithm, proof in proofs.items():
+        asked = f"{start}, algorithm={algorithm}"
+        assert proof in login.answer([asked], "/dir/index.html", nonces[1])
+    for other in ("Basic realm=x", f"{start}, algorithm=SHA-512-256"):
+        with pytest.raises(Unreadable, match="another"):
+            login.answer([other], "/", "")
+
+
 def _answer_snmp(asked: bytes, value: bytes) -> bytes:
     """Answer an SNMPv2c GET of one object with a value: the request, its NULL replaced."""
     asked = asked[:-2] + value
@@ -219,14 +245,15 @@ def _answer_snmp(asked: bytes, value: bytes) -> bytes:
 
 
 @contextmanager
-def _speaking_snmp(value: bytes) -> Iterator[str]:
-    """Inside, a device answers every object with this value; its address."""
+def _speaking_snmp(value: bytes, community: str = "secret") -> Iterator[str]:
+    """Inside, a device answers who knows its community once with this value; its address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
         peer.bind(("127.0.0.1", 0))
 
         def serve() -> None:
             asked, sender = peer.recvfrom(2048)
-            peer.sendto(_answer_snmp(asked, value), sender)
+            if asked[4] == 1 and asked[7 : 7 + asked[6]] == community.encode():  # 1: version 2c
+                peer.sendto(_answer_snmp(asked, value), sender)
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -249,6 +276,31 @@ def test_a_pdu_is_asked_by_snmp(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
                 continue
             with pytest.raises(Unreadable, match="does not support"):
                 live.read_w()
+
+
+@pytest.mark.needs_snmpget
+def test_a_pdu_is_told_its_community_where_no_other_user_sees_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not by an argument; a device that refuses one is silent."""
+    monkeypatch.setenv("PDU", SECRET)
+    told: list[Command] = []
+
+    def run(command: Command) -> str:
+        told.append(command)
+        return run_program(command)
+
+    monkeypatch.setattr("stithy.meters.snmp.run_program", run)
+    keys = {"oid": "1.3.6.1.4.1", "watts_per_count": 10, "community_env": "PDU"}
+    with _speaking_snmp(b"\x02\x01\x2a", SECRET) as address:
+        assert read_once(given(snmp=address, **keys)) == 420
+    with (
+        _speaking_snmp(b"\x02\x01\x2a", "public") as address,
+        pytest.raises(Unreadable, match=r"No Response.*; no device answers a wrong community"),
+    ):
+        read_once(given(snmp=address, **keys))
+    assert not any(SECRET in repr(command) for command in told)
+    assert not Path(told[0].environment["SNMPCONFPATH"]).exists()
 
 
 FILE = """\

@@ -8,11 +8,19 @@ import pytest
 from stithy.analysis import statistics
 from stithy.analysis.verdict import MARGIN_SHARE
 from stithy.errors import Exit, InvalidMeasurement, StithyError
-from stithy.plan.answerable import check_counted, find_doubtful, find_unanswerable, make_rate_key
+from stithy.plan.answerable import (
+    check_counted,
+    find_doubtful,
+    find_unanswerable,
+    find_unlikely,
+    infer_lack,
+    make_rate_key,
+)
 from stithy.plan.steps import Question, write_question
 from stithy.study import primary as asked
 from stithy.study.load import parse_study
 from stithy.study.model import Study
+from support.examples import WINDOW
 from support.points import at
 from support.studies import load, primary, study
 
@@ -84,7 +92,7 @@ def test_a_percentile_for_which_users_do_too_little_is_refused_with_the_length_t
     assert "needs 10,000 values in each window, and one of 20 s at 4 users has at most 960" in str(
         found
     )
-    assert "`duration: 3 min 50 s` is enough, or ask `p50`" in found.remedy
+    assert "`duration: 4 min 40 s` is the least, or ask `p50`" in found.remedy
     assert _errors(_asking("{metric: p99}", PAUSING, duration="230 s")) == []
     bound = _asking("", PAUSING, _threshold("disk.p99_at_1 < 5 ms"))
     assert _errors(bound) == []
@@ -93,6 +101,36 @@ def test_a_percentile_for_which_users_do_too_little_is_refused_with_the_length_t
     assert (
         "needs 10,000 values to be printed, and a window of 20 s at 1 user has at most 240" in doubt
     )
+
+
+def test_windows_that_may_well_lack_values_are_warned_of() -> None:
+    """Arrivals by chance may be a fifth more, and half of all windows have less than the mean."""
+    for change, duration, has in (
+        (PAUSING, "230 s", "at 4 users has about 9,200 if no answer takes time"),
+        (PAUSING, "280 s", None),
+        (load("rate: 450/s"), "24 s", "has about 10,800"),
+        (load("rate: 450/s"), "25 s", None),
+        (PAUSING, "20 s", None),  # refused
+    ):
+        asked = _asking("{metric: p99}", change, duration=duration)
+        found = [error.problem for error in find_unlikely(asked, _of_study(asked), {})]
+        assert [has in problem if has else problem for problem in found] == [True] * bool(has)
+    rates = {make_rate_key(asked, name, at(4)): 520.0 for name in PAIR}
+    [error] = find_unlikely(asked, _of_study(asked), rates)
+    assert "had about 10,400 in earlier runs here" in error.problem
+
+
+def test_a_window_with_fewer_users_foresees_what_more_of_them_cannot_do() -> None:
+    """In a closed loop; a tenth less may still come."""
+    asked = _asking("{metric: p90}", duration="9 s")
+    question, window = _of_study(asked), replace(WINDOW, point=at(1))
+    text = infer_lack(asked, question, window, 224)
+    assert text is not None
+    assert "one at 4 users has at most 896: `duration: 15 s` is the least, or ask `p50`" in text
+    assert infer_lack(asked, question, window, 225) is None
+    assert infer_lack(asked, question, replace(WINDOW, point=at(4)), 1) is None
+    arriving = _asking("{metric: p90}", load("rate: 900/s"), duration="9 s")
+    assert infer_lack(arriving, question, window, 1) is None
 
 
 def test_what_earlier_runs_did_here_tells_more_than_the_bound() -> None:

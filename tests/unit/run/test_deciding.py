@@ -12,7 +12,7 @@ from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from stithy.run.deciders import Repeats
 from stithy.run.deciding import Deciders, Invalid, Judge, QuestionStatus, SoFar
-from stithy.run.events import InterimAnalysis, StepStarted, WindowsAdded
+from stithy.run.events import InterimAnalysis, Note, StepFinished, StepStarted, WindowsAdded
 from stithy.run.executor import execute
 from support.faked_run import FakedRun, two_more
 from support.running import entries, manifest, window_row, write_study
@@ -78,6 +78,13 @@ def test_a_run_stops_at_the_first_window_that_shows_it_has_no_answer(tmp_path: P
     assert outcome.error is not None
     assert outcome.error.exit == Exit.INVALID
     assert sorted(read_run(faked.out).window["users"]) == [1, 1, 2]
+    notes = {at: event.text for at, event in enumerate(faked.events) if isinstance(event, Note)}
+    why = "needs 2,000 values in each window, and by what users do in w-"
+    [noted] = [at for at, text in notes.items() if why in text]
+    done = [
+        e for e in faked.events[:noted] if isinstance(e, StepFinished) and e.step.kind == "window"
+    ]
+    assert len(done) == 1, "the first window says it"
 
 
 @pytest.mark.parametrize(("slow", "stops"), [("a", True), ("b", True), ("c", False)])

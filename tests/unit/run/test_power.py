@@ -12,13 +12,17 @@ import pytest
 
 from fakes.clock import FakeClock, HurriedClock
 from fakes.hammer import START_S, FakeHammer
+from fakes.plugs import plugged_in
 from recompute.walk import recompute
 from stithy.collectors.collector import Sample, TimedSample
+from stithy.errors import PreconditionError
 from stithy.meters.meter import EnergyCounter, GivenMeter, Meter
 from stithy.plan.expand import expand, nullify_study
 from stithy.power import ABOVE_IDLE_W, JOULES, MARGINAL, MEAN_W, METERS, SAMPLED
 from stithy.registry import plugins
-from stithy.results.files import read_manifest, read_rows
+from stithy.report.context import make_context
+from stithy.report.exports import ExportFormat
+from stithy.results.files import read_manifest, read_rows, read_run
 from stithy.results.tables import SERIES, VALUES
 from stithy.run.power import average_draw, list_draws
 from stithy.study.power import Power
@@ -201,6 +205,37 @@ def test_the_idle_machine_is_a_step_of_the_plan_with_its_time() -> None:
     assert [sorted(null.power.list_counted(name)) for name in null.candidates] == [["v", "w"]] * 2
 
 
+def test_a_password_of_a_meter_reaches_nothing_that_a_run_leaves(
+    tmp_path: Path, own_state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither results, log and journal nor reports and exports; a wrong one is found before."""
+    text = write_study(tmp_path / "s.yaml", {n: tmp_path / n for n in "ab"}).read_text()
+    with plugged_in("s3cret-of-wall") as plug:
+        meters = f"{{wall: {{tasmota: '{plug.url}/new', password_env: WALL}}}}"
+        faked = FakedRun(tmp_path, text=f"{text}power: {{idle: 5 s, meters: {meters}}}\n",
+                         clock=HurriedClock(), hammer=FakeHammer(sound=True))  # fmt: skip
+        for value, why in (("wr0ng-of-wall", "meter wall cannot be read: .* refuses the login"),
+                           ("", "meter wall cannot be read: WALL: .* not set")):  # fmt: skip
+            monkeypatch.setenv("WALL", value)
+            with pytest.raises(PreconditionError, match=why) as raised:
+                faked.start()
+            assert raised.value.where.partition(":")[0] == str(tmp_path / "study.yaml")
+            assert "wr0ng" not in raised.value.text
+        monkeypatch.setenv("WALL", plug.password)
+        assert faked.run().end == "finished"
+        assert plug.let_in > 2
+    write_undrawn_report(faked.out, ["json", "md", "html"])
+    context = make_context(read_run(faked.out))
+    for name, form in plugins(ExportFormat).items():
+        (faked.out / name).write_text("".join(form.export(context).pieces))
+    files = [path for root in (faked.out, own_state) for path in root.rglob("*") if path.is_file()]
+    assert len(files) > 30
+    for path in files:
+        held = str(pl.read_parquet(path).to_dicts()) if path.suffix == ".parquet" else ""
+        assert b"s3cret" not in path.read_bytes(), path
+        assert "s3cret" not in held, path
+
+
 OF = "study:", "power: {{meters: {{{}}}{}}}\nstudy:"
 
 
@@ -216,6 +251,9 @@ OF = "study:", "power: {{meters: {{{}}}{}}}\nstudy:"
     ("all: {tasmota: 'http://x'}", "", ["power.meters.all"]),
     ("w: {tasmota: 'http://a:b@x'}", "", ["power.meters.w.tasmota"]),
     ("w: {every: 1 s}", "", ["power.meters.w"]),
+    ("w: {shelly: 'http://x', password_env: A, password_file: b}", "", ["power.meters.w"]),
+    ("w: {shelly: 'http://x', user: me}", "", ["power.meters.w"]),
+    ("w: {shelly: 'http://x', password_env: a word}", "", ["power.meters.w.password_env"]),
     ("w: {tasmoto: 1}", "", ["power.meters.w"]),
     ("w: {file: /x}", "", ["power.meters.w"]),
     ("w: {rapl: [package], every: 1 min}", "", ["power.meters.w.every"]),

@@ -72,16 +72,21 @@ def test_a_second_tells_no_percentile_that_too_few_orders_bear() -> None:
     """As everywhere: 100 values lie beyond what is shown; every transaction counts per minute."""
     of = TransactionSecond(
         name="new-order", committed=2_000, rolled_back=0, errors=0, retries=0,
-        live_p95_s=0.012,
+        live_p50_s=0.004, live_p95_s=0.012, live_p99_s=0.05,
     )  # fmt: skip
     few = of.model_copy(update={"committed": 1_999})
     other = of.model_copy(update={"name": "payment", "committed": 1, "rolled_back": 2})
     context: Any = SimpleNamespace(workload=ORDER_ENTRY)
     activity = HammerActivity(context, cast("Any", None))
-    for each, p95_s, done in (((few, other), None, 2002), ((of,), 0.012, 2000), ((), None, 0)):
+    many = of.model_copy(update={"rolled_back": 8_000})
+    for each, percentiles, done in (
+        ((few, other), (0.004, None, None), 2_002), ((of,), (0.004, 0.012, None), 2_000),
+        ((many,), (0.004, 0.012, 0.05), 10_000), ((), (None, None, None), 0),
+    ):  # fmt: skip
         second = SecondMessage(second=3, at_s=1.0, phase="measure", transactions=each)
         shown = activity._second(second)
-        assert (shown.p95_s, shown.rate) == (p95_s, 60.0 * done)
+        assert (shown.p50_s, shown.p95_s, shown.p99_s) == percentiles
+        assert shown.rate == 60.0 * done
 
 
 @pytest.mark.parametrize(("cpu_s", "is_busy"), [(0.5, False), (0.51, True)])

@@ -162,7 +162,16 @@ async fn seconds_are_told_while_the_database_stands_still() {
         .iter()
         .find(|second| second.transactions[0].committed == 0);
     let still = still.expect("a second passed without a new order");
-    assert_eq!(None, still.transactions[0].live_p95_s);
+    assert_eq!(None, still.transactions[0].live_p99_s);
+    let kinds = seconds.iter().flat_map(|second| &second.transactions);
+    assert!(
+        kinds.filter(|kind| kind.committed > 0).all(|kind| {
+            kind.live_p50_s > Some(0.0)
+                && kind.live_p50_s <= kind.live_p95_s
+                && kind.live_p95_s <= kind.live_p99_s
+        }),
+        "percentiles of a second go up: {seconds:?}"
+    );
     // Whichever transactions stood before the lock: one in fifteen times none is a new order.
     let types = summary.transactions.iter();
     let slowest_us = types.map(|each| unpacked(&each.response).unwrap().max());

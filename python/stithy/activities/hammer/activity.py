@@ -272,12 +272,19 @@ class HammerActivity:
         done = sum(
             transaction.committed + transaction.rolled_back for transaction in message.transactions
         )
-        headline = [t for t in message.transactions if t.name == self.context.workload.headline]
-        few = sum(kind.committed + kind.rolled_back for kind in headline) < count_values_needed(95)
-        p95_s = None if few else headline[0].live_p95_s
-        workload = self.context.workload
+        workload, percentiles = self.context.workload, dict[int, float | None]()
+        for kind in (kind for kind in message.transactions if kind.name == workload.headline):
+            percentiles = {50: kind.live_p50_s, 95: kind.live_p95_s, 99: kind.live_p99_s}
+            values = kind.committed + kind.rolled_back
+            percentiles = {
+                percent: value for percent, value in percentiles.items()
+                if values >= count_values_needed(percent)
+            }  # fmt: skip
         rate, label = (done, "TPS") if workload.is_per_second else (done * 60.0, "TPM")
-        return SecondPassed(self.window, message.second, message.phase, rate, p95_s, label)
+        return SecondPassed(
+            self.window, message.second, message.phase, rate, percentiles.get(95), label,
+            percentiles.get(50), percentiles.get(99),
+        )  # fmt: skip
 
     @cached_property
     def transactions(self) -> list[Row]:

@@ -99,7 +99,7 @@ def _describe_candidates(state: LiveState) -> dict[str, Any]:
     now = state.step.step if state.step and not state.ended else None
     candidates, notes = (state.begun.candidates, state.begun.notes) if state.begun else ((), {})
     for name, style in choose_styles(candidates).items():
-        doing, rate, p95 = ABSENT, ABSENT, ABSENT
+        doing, rate, times = ABSENT, ABSENT, [ABSENT] * 3
         is_active = now is not None and now.candidate == name
         if now is not None and is_active:
             window = now.window if now.kind == "window" else None
@@ -108,9 +108,12 @@ def _describe_candidates(state: LiveState) -> dict[str, Any]:
             doing = f"{at}{beside}"
         if second is not None and second.window.candidate == name:
             rate = f"{second.rate:,.0f} {second.label}"
-            p95 = ABSENT if second.p95_s is None else format_measured_duration(second.p95_s)
+            times = [
+                ABSENT if value_s is None else format_measured_duration(value_s)
+                for value_s in (second.p50_s, second.p95_s, second.p99_s)
+            ]
         invalid = "not known" if state.invalid is None else f"{state.faulty[name]:,}"
-        rows.append([name, doing, rate, p95, f"{state.measured[name]:,}", invalid])
+        rows.append([name, doing, rate, *times, f"{state.measured[name]:,}", invalid])
         dash = " ".join(map(str, style.dash)) if style.dash[1] else "none"
         styles.append({
             "name": name, "colour": style.colour, "outline": style.outline, "dash": dash,

@@ -105,7 +105,8 @@ class LiveFeed:
                 name: at for at, name in enumerate(state.begun.candidates if state.begun else ())
             }
             seconds = [
-                [names[name], second.window, passed.second, passed.rate, passed.p95_s]
+                [names[name], second.window, passed.second, passed.rate,
+                 passed.p50_s, passed.p95_s, passed.p99_s]
                 for name, kept in state.seconds.items() if name in names
                 for second in kept if second.sequence > since
                 for passed in (second.passed,)

@@ -5,7 +5,7 @@
   const SVG = "http://www.w3.org/2000/svg", KEPT = 600;
   const find = (selector) => document.querySelector(selector);
   const link = find("#link");
-  const lines = new Map(); // by number of a candidate: {window, seconds: [[second, rate, p95]]}
+  const lines = new Map(); // by number of a candidate: {window, seconds: [[second, rate, p50, p95, p99]]}
   let view = {}, heardAt = 0, source = null, over = false;
 
   const make = (name, attributes, text) => {
@@ -70,13 +70,17 @@
   const number = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
   const time = (s) => s >= 1 ? `${number(s)} s` : s >= 0.001 || !s ? `${number(s * 1000)} ms` : `${number(s * 1e6)} µs`;
 
-  function plot(box, index, show) {
+  // Of each figure: which of a second's values, how it is shown, and how many transactions it needs.
+  const SERIES = { rate: [1, number, 0], p50: [2, time, 200], p95: [3, time, 2000], p99: [4, time, 10000] };
+
+  function plot(box) {
+    const [index, show, needed] = SERIES[box.dataset.plot];
     const width = Math.max(260, box.clientWidth), height = 210, edge = { left: 64, right: 12, top: 10, bottom: 34 };
     const shownLines = [...lines].filter(([candidate]) => view.styles[candidate]);
     const every = shownLines.flatMap(([, line]) => line.seconds), values = every.map((second) => second[index]).filter((value) => value !== null);
     const title = box.closest("figure").querySelector("h3").textContent;
     if (!values.length) {
-      box.textContent = every.length ? "Each second has too few transactions: it needs 2,000." : "No second yet.";
+      box.textContent = every.length ? `Each second has too few transactions: it needs ${number(needed)}.` : "No second yet.";
       box.setAttribute("aria-label", `${title}: ${box.textContent}`);
       return;
     }
@@ -133,8 +137,7 @@
     for (const box of document.querySelectorAll("[data-plot]")) {
       if (box.closest("[hidden]")) continue;
       if (box.dataset.plot === "effect") interval(box);
-      else if (box.dataset.plot === "rate") plot(box, 1, number);
-      else plot(box, 2, time);
+      else plot(box);
     }
   }
 
