@@ -61,8 +61,16 @@ const STATEMENTS: Statements = Statements {
     ],
     texts: TEXTS,
     conditions: super::CONDITIONS,
-    // Of a text with null nothing is left otherwise.
-    words: &[("concat(", "concat_ws('', ")],
+    words: &[
+        // Of a text with null nothing is left otherwise.
+        ("concat(", "concat_ws('', "),
+        // In the order of accounts trades would be read one by one.
+        (
+            "FROM trade JOIN customer_account ON ca_id = t_ca_id\n    WHERE",
+            "FROM trade STRAIGHT_JOIN customer_account ON ca_id = t_ca_id\n    WHERE",
+        ),
+        ("FROM settlement JOIN", "FROM settlement STRAIGHT_JOIN"),
+    ],
     clean_up: &[
         // Not before what the driver, whose clock may be another, has dated last.
         "SET @now = NOW(6)",
