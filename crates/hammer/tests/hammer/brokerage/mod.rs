@@ -133,8 +133,9 @@ async fn broken_now<P: Pair>(control: &impl Control) -> Vec<(u32, i64)> {
 }
 
 /// The conditions hold, and each of the sixteen can fail; `words` are what the engine calls otherwise in a damage.
+///
+/// Each has its exact number of violations in one of the rounds: before its damage there were none.
 async fn assert_conditions_can_fail<P: Pair>(control: &impl Control, words: &[(&str, &str)]) {
-    assert_eq!(Vec::<(u32, i64)>::new(), broken_now::<P>(control).await);
     for (damages, expected) in ROUNDS {
         control.execute("damaging", "BEGIN").await.unwrap();
         for damage in damages {

@@ -64,6 +64,8 @@ async fn every_condition_holds_and_can_fail_on_sqlite() {
         let refused = control.execute("damaging", harm).await.unwrap_err();
         assert!(refused.problem.contains(because), "{refused:?}");
     }
+    let settings = "PRAGMA cache_size = -400000; PRAGMA temp_store = memory";
+    control.execute("setting", settings).await.unwrap();
     assert_conditions_can_fail::<OnSqlite>(&control, WORDS).await;
 }
 

@@ -162,8 +162,11 @@ impl MariaDb {
         }
         command.args(["--skip-networking", "--max-connections=300"]);
         command.args([
-            "--innodb-buffer-pool-size=256M",
             "--innodb-log-file-size=64M",
+            // All rows stay in memory, and what conditions sort and group.
+            "--innodb-buffer-pool-size=1G",
+            "--max-heap-table-size=512M",
+            "--tmp-memory-table-size=512M",
         ]);
         let settings = self.settings.iter().map(|setting| format!("--{setting}"));
         command
