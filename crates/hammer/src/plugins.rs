@@ -61,7 +61,7 @@ plugins! {
     postgresql::Target: OrderEntry<OnPostgresql>, Oltp<oltp::OnPostgresql>, Brokerage<brokerage::OnPostgresql>;
     sqlite::Target: OrderEntry<OnSqlite>, Oltp<oltp::OnSqlite>, Brokerage<brokerage::OnSqlite>;
     mysql::Target: OrderEntry<OnMySql>, Oltp<oltp::OnMySql>, Brokerage<brokerage::OnMySql>;
-    sqlserver::Target: OrderEntry<OnSqlServer>, Oltp<oltp::OnSqlServer>;
+    sqlserver::Target: OrderEntry<OnSqlServer>, Oltp<oltp::OnSqlServer>, Brokerage<brokerage::OnSqlServer>;
 }
 
 // Unit tests do no job: compiling one for each pair would take most of their time. The other pairs are then not used.

@@ -10,8 +10,6 @@ from stithy.study.agents import find_agent_problems
 from stithy.study.database import find_refused_settings, is_by_engine, select_settings
 from stithy.study.network import find_network_problems
 from stithy.study.problems import Loc, Violation
-from stithy.study.sections import get_workload
-from stithy.units import format_list
 
 if TYPE_CHECKING:
     from stithy.study.model import Study
@@ -70,7 +68,6 @@ def find_engine_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Vi
         yield Violation("not a database engine", right, name, ("vary", ENGINE, i))
     if unknown:
         return
-    yield from _find_engines_without_workload(study)
     yield from (*find_agent_problems(study), *find_network_problems(study))
     own = study.database.engine
     if own not in study.engines:
@@ -96,18 +93,6 @@ def find_engine_problems(study: "Study", data: Mapping[str, Any]) -> Iterator[Vi
         if key.startswith(SETTINGS):
             what, right = "a setting beside several engines", "vary it in a study of one engine"
             yield Violation(what, right, key, ("vary", key))
-
-
-def _find_engines_without_workload(study: "Study") -> Iterator[Violation]:
-    if study.given_workload is None:
-        return
-    workload = get_workload(study.workload.name)
-    known = workload.engines or frozenset(study.engines)
-    for engine in study.engines:
-        if engine not in known:
-            what, right = f"{workload.name} on {engine}", f"use {format_list(sorted(known))}"
-            where = ("database", "engine") if len(study.engines) == 1 else ("vary", ENGINE)
-            yield Violation(what, right, engine, where)
 
 
 def _find_misfits(engines: tuple[str, ...], settings: Mapping[str, Any]) -> Iterator[Violation]:

@@ -250,7 +250,6 @@ BROKERAGE = Brokerage(
     metric=Metric("completed_trades_per_min", "1/min", "higher", "window",
                   HEADLINE_COLUMNS["1/min"], "completed trades per minute", "CTPM"),
     conditions=Conditions(s_per_unit=0.0006, quick_s_per_unit=0.0001),
-    engines=frozenset({"postgresql", "mariadb", "mysql", "sqlite"}),
     has_ledger=True,
     counts_headline=True,
     is_divisible=False,

@@ -111,8 +111,7 @@ class Workload(Plugin):
     many transactions of the headline type were done. `is_divisible`: users need nothing of each
     other, so that several hosts can drive them.
 
-    `engines`: those that it has statements for; None: every one. `is_default`: it is the one where
-    none is named.
+    `is_default`: it is the one where none is named.
     """
 
     family: ClassVar = Family("workloads", interface=frozenset({"words", "workload"}))
@@ -144,7 +143,6 @@ class Workload(Plugin):
     has_ledger: bool = False
     counts_headline: bool = False
     is_divisible: bool = True
-    engines: frozenset[str] | None = None
     is_default: bool = False
 
     @property

@@ -19,8 +19,11 @@ from stithy.secrets import Secret
 pytestmark = pytest.mark.needs_sqlserver
 MARK = Mark("testrun", {"pid": "1"}, "a")
 ROWS = (
-    "CREATE TABLE t (a int PRIMARY KEY, b varchar(9), c decimal(8, 2), d datetime2(6))",
-    "INSERT INTO t VALUES (1, 'x', 1.25, '2020-01-01'), (2, NULL, 3, NULL), (3, '', 0, NULL)",
+    "CREATE TABLE t (a int PRIMARY KEY, b varchar(9), c decimal(8, 2), d datetime2(6),"
+    " e varbinary(max))",
+    "INSERT INTO t VALUES (1, 'x', 1.25, '2020-01-01', 0x0102), (2, NULL, 3, NULL, NULL),"
+    " (3, '', 0, NULL, NULL)",
+    "CREATE TABLE u (a int PRIMARY KEY REFERENCES t (a))",
     "CREATE PROCEDURE p AS SELECT 1",
 )
 
@@ -52,11 +55,13 @@ def test_a_database_is_made_loaded_and_given_back(there: RemoteSQLServer) -> Non
     run(there, *ROWS)
     there.finish_loading(0)
     rows = there.checksums()
-    assert [text.partition(",")[0] for text in rows.values()] == ["3 rows"]
-    run(there, "DELETE FROM t WHERE a = 1", "INSERT INTO t VALUES (1, 'x', 1.25, '2020-01-01')")
+    assert [text.partition(",")[0] for text in rows.values()] == ["3 rows", "0 rows"]
+    first = "INSERT INTO t VALUES (1, 'x', 1.25, '2020-01-01', 0x0102)"
+    run(there, "DELETE FROM t WHERE a = 1", first)
     assert there.checksums() == rows
-    run(there, "UPDATE t SET b = '' WHERE a = 2")
-    assert there.checksums() != rows, "nothing is not an empty text"
+    for change in ("b = '' WHERE a = 2", "b = NULL, e = 0x00 WHERE a = 2"):
+        run(there, f"UPDATE t SET {change}")
+        assert there.checksums() != rows, "nothing is not an empty text"
     there.give_back("another")
     assert there.mark() == MARK
     there.empty()

@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from stithy.study.load import parse_study
-from stithy.study.problems import StudyError
 from stithy.workloads.brokerage import BROKERAGE, SMALL, BrokerageKeys
 from stithy.workloads.workload import Driving
 
@@ -67,21 +65,6 @@ def test_a_thousand_customers_complete_two_trades_a_second() -> None:
     """The specified scale, by the metric's minute; other workloads have none."""
     assert BROKERAGE.get_nominal_rate(keys().size) == 120.0
     assert sum(BROKERAGE.shares.values()) == pytest.approx(1.0)
-
-
-def test_an_engine_without_its_statements_is_refused() -> None:
-    """In one sentence, at the engine, with those that have them."""
-    study = (
-        b"study: Which one?\n"
-        b"candidates: {a: {url: 'sqlserver://u@a/t'}, b: {url: 'sqlserver://u@b/t'}}\n"
-        b"database: {engine: sqlserver, restore: reload}\n"
-        b"workload: {name: brokerage, customers: 1000}\nload: {users: [2]}\n"
-        b"primary: {users: 2, metric: p95}\n"
-    )
-    with pytest.raises(StudyError) as refused:
-        parse_study("study.yaml", study)
-    assert "brokerage on sqlserver" in str(refused.value.problems[0])
-    assert "use mariadb, mysql" in str(refused.value.problems[0])
 
 
 def test_every_number_of_few_customers_says_so() -> None:

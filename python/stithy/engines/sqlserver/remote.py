@@ -35,6 +35,9 @@ HELD = """SELECT CASE type WHEN 'U' THEN 'table' WHEN 'P' THEN 'procedure'
  UNION ALL SELECT 'type', name FROM sys.types WHERE is_user_defined = 1"""
 """What the database holds; triggers and indexes go with their tables."""
 
+REFERENCES = "SELECT OBJECT_NAME(parent_object_id), name FROM sys.foreign_keys"
+"""Foreign keys, of which a table that others refer to is rid before it is dropped."""
+
 DROPPED = ("procedure", "function", "table", "sequence", "type")
 RIGHTS = (
     ("NULL, NULL, 'CREATE ANY DATABASE'", "the user may not make databases",
@@ -194,6 +197,9 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
     def _drop_held(self) -> None:
         with self._connect_own() as session:
             held = list_held(session)
+            for table, key in session.run(REFERENCES):
+                table, key = quote_name(table), quote_name(key)
+                session.run(f"ALTER TABLE {table} DROP CONSTRAINT {key}")
             for kind in DROPPED:
                 for name in (name for of, name in held if of == kind):
                     session.run(f"DROP {kind} {quote_name(name)}")

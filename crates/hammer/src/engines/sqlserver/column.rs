@@ -21,6 +21,7 @@ pub(super) mod kind {
     pub(in super::super) const DECIMAL_N: u8 = 0x6A;
     pub(in super::super) const NUMERIC_N: u8 = 0x6C;
     pub(in super::super) const FLOAT_N: u8 = 0x6D;
+    pub(in super::super) const DATE: u8 = 0x28;
     pub(in super::super) const DATE_TIME_2: u8 = 0x2A;
     pub(in super::super) const BINARY: u8 = 0xAD;
     pub(in super::super) const VAR_BINARY: u8 = 0xA5;
@@ -90,6 +91,7 @@ impl Column {
                 column.precision = fields.integer::<1>()? as u8;
                 column.scale = fields.integer::<1>()? as u8;
             }
+            kind::DATE => column.size = 3,
             kind::DATE_TIME_2 => column.scale = fields.integer::<1>()? as u8,
             kind::BINARY | kind::VAR_BINARY => column.size = fields.integer::<2>()? as usize,
             _ if column.is_text() => {
@@ -115,6 +117,7 @@ impl Column {
                 out.extend_from_slice(&[self.size as u8, self.precision, self.scale]);
             }
             kind::DATE_TIME_2 => out.push(self.scale),
+            kind::VAR_BINARY => out.extend_from_slice(&(self.size as u16).to_le_bytes()),
             _ if self.is_text() => {
                 out.extend_from_slice(&(self.size as u16).to_le_bytes());
                 out.extend_from_slice(&self.collation);
@@ -132,7 +135,10 @@ impl Column {
             (_, 4) if self.is_integer() => "int".into(),
             _ if self.is_integer() => "bigint".into(),
             _ if self.is_decimal() => format!("decimal({}, {})", self.precision, self.scale),
+            (kind::DATE, _) => "date".into(),
             (kind::DATE_TIME_2, _) => format!("datetime2({})", self.scale),
+            (kind::VAR_BINARY, IN_PARTS) => "varbinary(max)".into(),
+            (kind::VAR_BINARY, size) => format!("varbinary({size})"),
             (kind::VARCHAR, IN_PARTS) => "varchar(max)".into(),
             (kind::NVARCHAR, IN_PARTS) => "nvarchar(max)".into(),
             (kind::VARCHAR, size) => format!("varchar({size})"),

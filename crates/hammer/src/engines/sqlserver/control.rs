@@ -194,7 +194,9 @@ async fn drop_all(client: &mut Client, tables: &[&str]) -> Result<(), Failed> {
     if client.in_transaction() {
         client.perform(Transaction::RollBack).await?;
     }
+    // A table goes before those to which it refers.
+    let names: Vec<&str> = tables.iter().rev().copied().collect();
     client
-        .execute(&format!("DROP TABLE IF EXISTS {}", tables.join(", ")))
+        .execute(&format!("DROP TABLE IF EXISTS {}", names.join(", ")))
         .await
 }

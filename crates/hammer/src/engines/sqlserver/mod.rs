@@ -60,8 +60,10 @@ const DIALECT: Dialect = Dialect {
 };
 
 /// Settings of every session, whatever the server's defaults are: an error undoes the whole transaction, and
-/// statements tell how many rows they changed.
-const SETTINGS: &str = "SET XACT_ABORT ON; SET NOCOUNT OFF; SET IMPLICIT_TRANSACTIONS OFF; ";
+/// statements tell how many rows they changed. The rest is what tables with indexes of a part of their rows want.
+const SETTINGS: &str = "SET XACT_ABORT ON; SET NOCOUNT OFF; SET IMPLICIT_TRANSACTIONS OFF; \
+     SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON; \
+     SET NUMERIC_ROUNDABORT OFF; ";
 
 /// Packets of a virtual user's session, as small as its messages.
 const SMALL_PACKETS: usize = 4096;

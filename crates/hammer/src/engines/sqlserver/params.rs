@@ -200,6 +200,11 @@ pub(super) fn put_moment(out: &mut Vec<u8>, value_us: i64, scale: u8) {
     let parts = us * 10 / 10_i64.pow(7_u32.saturating_sub(scale.into()));
     out.push(bytes + 3);
     out.extend_from_slice(&parts.to_le_bytes()[..bytes.into()]);
+    put_day(out, days);
+}
+
+/// Three bytes of days since the year 1 of a day counted from the start of 2000.
+pub(super) fn put_day(out: &mut Vec<u8>, days: i64) {
     out.extend_from_slice(&(days + DAYS_TO_2000).to_le_bytes()[..3]);
 }
 

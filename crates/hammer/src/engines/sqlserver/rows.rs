@@ -5,8 +5,9 @@ use std::io;
 
 use super::column::{kind, Column, IN_PARTS};
 use super::packet::{put_wide, Fields};
-use super::params::put_moment;
+use super::params::{put_day, put_moment};
 use super::reply::{token, ServerError};
+use super::value::US_PER_DAY;
 use crate::engines::RowFormat;
 
 const INTEGER: u8 = b'i';
@@ -103,6 +104,11 @@ fn encode_value(out: &mut Vec<u8>, fields: &mut Fields<'_>, column: &Column) -> 
         _ => {
             let value = fields.integer::<8>()? as i64;
             match tag {
+                MOMENT if column.kind == kind::DATE => {
+                    out.push(column.size as u8);
+                    put_day(out, value.div_euclid(US_PER_DAY));
+                    true
+                }
                 MOMENT if column.kind == kind::DATE_TIME_2 => {
                     put_moment(out, value, column.scale);
                     true
@@ -156,7 +162,8 @@ fn put_decimal(out: &mut Vec<u8>, value: i64, scale: u8, column: &Column) -> boo
 
 /// Letters beyond ASCII go into columns of Unicode alone: others have a set of characters of their own.
 fn put_text(out: &mut Vec<u8>, text: &[u8], column: &Column) -> bool {
-    let Some(text) = std::str::from_utf8(text).ok().filter(|_| column.is_text()) else {
+    let takes_text = column.is_text() || column.kind == kind::VAR_BINARY;
+    let Some(text) = std::str::from_utf8(text).ok().filter(|_| takes_text) else {
         return false;
     };
     let in_parts = column.size == IN_PARTS;
@@ -210,19 +217,22 @@ mod tests {
             column(kind::DECIMAL_N, 5, 8, 2),
             column(kind::NUMERIC_N, 5, 5, 4),
             column(kind::DATE_TIME_2, 0, 0, 3),
+            column(kind::DATE, 3, 0, 0),
             column(kind::CHAR, 4, 0, 0),
             column(kind::NVARCHAR, 8, 0, 0),
+            column(kind::VAR_BINARY, IN_PARTS, 0, 0),
             column(kind::INT_N, 4, 0, 0),
         ];
         let mut rows = Vec::new();
         let format = TaggedRows;
-        format.begin(&mut rows, 8);
+        format.begin(&mut rows, 10);
         format.int4(&mut rows, 7);
         format.int2(&mut rows, -2);
         format.cents(&mut rows, -12_05);
         format.ten_thousandths(&mut rows, 75);
         format.timestamp(&mut rows, 5_000);
-        for text in ["ab", "é"] {
+        format.date(&mut rows, -1);
+        for text in ["ab", "é", "xyz"] {
             let at = format.begin_text(&mut rows);
             rows.extend_from_slice(text.as_bytes());
             format.end_text(&mut rows, at);
@@ -230,15 +240,17 @@ mod tests {
         format.null(&mut rows);
         let mut out = Vec::new();
         encode_rows(&mut out, &rows, &columns).unwrap();
-        let expected: [&[u8]; 9] = [
+        let expected: [&[u8]; 11] = [
             b"\xd1",
             b"\x07\0\0\0",
             b"\x02\xfe\xff",
             b"\x05\0\xb5\x04\0\0",
             b"\x05\x01\x4b\0\0\0",
             b"\x07\x05\0\0\0\x07\x24\x0b",
+            b"\x03\x06\x24\x0b",
             b"\x04\0ab  ",
             b"\x02\0\xe9\0",
+            b"\x03\0\0\0\0\0\0\0\x03\0\0\0xyz\0\0\0\0",
             b"\0",
         ];
         assert_eq!(expected.concat(), out);

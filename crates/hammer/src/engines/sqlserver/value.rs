@@ -61,7 +61,7 @@ impl<'a> Row<'a> {
             return Value::Integer(number);
         }
         Value::Text(match (column.kind, bytes) {
-            (kind::DATE_TIME_2, bytes) => moment(bytes, column.scale),
+            (kind::DATE | kind::DATE_TIME_2, bytes) => moment(bytes, column.scale),
             (kind::FLOAT4 | kind::FLOAT_N, &[a, b, c, d]) => {
                 f32::from_le_bytes([a, b, c, d]).to_string()
             }

@@ -31,13 +31,19 @@ pub fn conditions(statements: &Statements) -> Vec<ConditionQuery> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::statements::{OnMySql, OnPostgresql, OnSqlite, Pair, CONDITIONS};
+    use super::super::statements::{
+        OnMySql, OnPostgresql, OnSqlServer, OnSqlite, Pair, CONDITIONS,
+    };
     use super::*;
 
     /// What an engine calls otherwise stands in a condition.
     #[test]
     fn no_word_of_an_engine_is_in_vain() {
-        for statements in [OnMySql::STATEMENTS, OnSqlite::STATEMENTS] {
+        for statements in [
+            OnMySql::STATEMENTS,
+            OnSqlite::STATEMENTS,
+            OnSqlServer::STATEMENTS,
+        ] {
             for (common, _) in statements.words {
                 assert!(
                     CONDITIONS.iter().any(|sql| sql.contains(common)),

@@ -41,7 +41,7 @@ use options::Options;
 use reads::BrokerageReads;
 use run::BrokerageRun;
 use statements::Pair;
-pub use statements::{OnMySql, OnPostgresql, OnSqlite};
+pub use statements::{OnMySql, OnPostgresql, OnSqlServer, OnSqlite};
 
 const NAME: &str = "brokerage";
 

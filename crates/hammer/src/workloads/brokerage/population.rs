@@ -139,6 +139,8 @@ pub struct Population {
     pub roster: Arc<Roster>,
     shuffled_securities: Permutation,
     symbols: Permutation,
+    /// All securities in the order of their symbols.
+    by_symbol: Arc<[u64]>,
     tax_numbers: Permutation,
 }
 
@@ -156,15 +158,20 @@ impl Population {
     pub fn new(seed: u64, customers: u32, days: u32) -> Self {
         let units = u64::from(customers) / UNIT_CUSTOMERS;
         let permutation = |which: Shuffle, count| Permutation::new(seed, which as u64, count);
-        Population {
+        let mut population = Population {
             seed,
             units,
             days: days.into(),
             roster: Arc::new(Roster::new(seed)),
             shuffled_securities: permutation(Shuffle::Securities, units * UNIT_SECURITIES),
             symbols: permutation(Shuffle::Symbols, 26_u64.pow(6)),
+            by_symbol: (0..units * UNIT_SECURITIES).collect(),
             tax_numbers: permutation(Shuffle::TaxNumbers, 1 << 40),
-        }
+        };
+        let mut sorted = population.by_symbol.to_vec();
+        sorted.sort_by_cached_key(|security| population.symbol(*security));
+        population.by_symbol = sorted.into();
+        population
     }
 
     /// A stream of a domain for a thing.
@@ -294,6 +301,11 @@ impl Population {
             rest /= 26;
         }
         symbol
+    }
+
+    /// The securities at some places of the order of symbols.
+    pub fn by_symbol(&self, places: std::ops::Range<u64>) -> impl Iterator<Item = u64> + '_ {
+        places.map(move |place| self.by_symbol[place as usize])
     }
 
     /// Tax number of a customer: twelve letters and digits.

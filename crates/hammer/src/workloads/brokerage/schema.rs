@@ -14,8 +14,9 @@ pub struct Dialect {
     pub text: &'static str,
     /// Whether rows lie in the order of their keys, which are then created with the tables.
     pub clustered: bool,
-    /// What begins the statement that adds foreign keys to a table; None where they are a part of it.
-    pub alter: Option<&'static str>,
+    /// What begins the statement that adds foreign keys to a table (`{table}`), and what parts two of them; None where
+    /// they are a part of it.
+    pub alter: Option<[&'static str; 2]>,
     /// What stands behind a table's columns; `{fill}` is its fill factor.
     pub table_end: &'static str,
     /// Whether an index may leave rows out.
@@ -33,7 +34,8 @@ pub struct Table {
     pub fill: u8,
     /// Its columns.
     pub columns: Vec<Column>,
-    key: Vec<&'static str>,
+    /// The columns of its key.
+    pub key: Vec<&'static str>,
     /// Columns, and the table they refer to.
     references: Vec<(&'static str, &'static str)>,
     /// Columns, and which rows are left in.
@@ -155,12 +157,9 @@ impl Table {
     /// SQL that adds its foreign keys, where it has some and they are added to a table.
     pub fn add_foreign_keys(&self, dialect: &Dialect, tables: &[Table]) -> Option<String> {
         let constraints = self.constraints(tables);
-        let alter = dialect.alter.filter(|_| !constraints.is_empty())?;
-        Some(format!(
-            "{alter} {} ADD {}",
-            self.name,
-            constraints.join(", ADD ")
-        ))
+        let [alter, next] = dialect.alter.filter(|_| !constraints.is_empty())?;
+        let sql = [alter, &constraints.join(next)].concat();
+        Some(sql.replace("{table}", self.name))
     }
 
     fn constraints(&self, tables: &[Table]) -> Vec<String> {

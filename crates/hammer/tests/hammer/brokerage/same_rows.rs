@@ -1,13 +1,13 @@
 //! The same transactions leave the same rows on every engine, show the same, and list as many rows.
 
-use stithy_hammer::engines::{mysql, postgresql, sqlite};
+use stithy_hammer::engines::{mysql, postgresql, sqlite, sqlserver};
 use stithy_hammer::engines::{Access, Answer, Session, Target};
 use stithy_hammer::workloads::brokerage::input::{Execution, Input, Source, Tick, CARDS};
 use stithy_hammer::workloads::brokerage::options::Options;
 use stithy_hammer::workloads::brokerage::population::Population;
 use stithy_hammer::workloads::brokerage::random::{Domain, Rng};
 use stithy_hammer::workloads::brokerage::statements::{
-    OnMySql, OnPostgresql, OnSqlite, Pair, Shown, Transactions,
+    OnMySql, OnPostgresql, OnSqlServer, OnSqlite, Pair, Shown, Transactions,
 };
 
 use super::{choice, loaded};
@@ -178,6 +178,12 @@ async fn the_same_transactions_leave_the_same_rows() {
     if let Some(server) = super::mariadb::start(&[]) {
         let copied = server.url();
         assert_same::<mysql::Target, OnMySql>(&copied, normal::MYSQL, &acts, &expected).await;
+    }
+    if let Some(database) = super::sqlserver::loaded("brokerage_rows").await {
+        let url = database.url();
+        assert_same::<sqlserver::Target, OnSqlServer>(&url, normal::SQL_SERVER, &acts, &expected)
+            .await;
+        database.drop().await;
     }
     drop(expected);
     instance.drop_database(&url);

@@ -1,6 +1,6 @@
 //! Brokerage on each engine, a folder for each: its statements, and how its transactions go through them.
 
-/// Texts that engines share but for the mark of their parameters.
+/// Texts that engines share but for the mark of their parameters, and what stands before and behind a number of rows.
 macro_rules! common {
     (customer, $mark:literal) => {
         [
@@ -9,18 +9,24 @@ macro_rules! common {
         ]
     };
     (position, $mark:literal) => {
+        common!(position, $mark, "LIMIT", "")
+    };
+    (position, $mark:literal, $limit:literal, $rows:literal) => {
         [
             concat!("SELECT ca_id, ca_bal, coalesce(sum(hs_qty * lt_price), 0) AS assets \
                FROM customer_account LEFT JOIN holding_summary ON hs_ca_id = ca_id \
                LEFT JOIN last_trade ON lt_s_symb = hs_s_symb \
-              WHERE ca_c_id = ", $mark, "1 GROUP BY ca_id, ca_bal ORDER BY 3, 1 LIMIT 10"),
+              WHERE ca_c_id = ", $mark, "1 GROUP BY ca_id, ca_bal ORDER BY 3, 1 ", $limit, " 10 ", $rows),
             concat!("SELECT ca_id, ca_bal, coalesce(sum(hs_qty * lt_price), 0) AS assets \
                FROM customer JOIN customer_account ON ca_c_id = c_id LEFT JOIN holding_summary ON hs_ca_id = ca_id \
                LEFT JOIN last_trade ON lt_s_symb = hs_s_symb \
-              WHERE c_tax_id = ", $mark, "1 GROUP BY ca_id, ca_bal ORDER BY 3, 1 LIMIT 10"),
+              WHERE c_tax_id = ", $mark, "1 GROUP BY ca_id, ca_bal ORDER BY 3, 1 ", $limit, " 10 ", $rows),
         ]
     };
     (security_detail, $mark:literal) => {
+        common!(security_detail, $mark, "LIMIT", "")
+    };
+    (security_detail, $mark:literal, $limit:literal, $rows:literal) => {
         [
             concat!("SELECT s_name, s_num_out, s_start_date, s_exch_date, s_pe, s_52wk_high, s_52wk_low, s_dividend, s_yield, \
                     co_id, co_name, co_sp_rate, co_ceo, co_desc, co_open_date, co_st_id, a.ad_line1, a.ad_line2, \
@@ -31,20 +37,23 @@ macro_rules! common {
                JOIN address AS e ON e.ad_id = ex_ad_id JOIN zip_code AS y ON y.zc_code = e.ad_zc_code WHERE s_symb = ", $mark, "1"),
             concat!("SELECT co_name, in_name FROM security JOIN company_competitor ON cp_co_id = s_co_id \
                JOIN company ON co_id = cp_comp_co_id JOIN industry ON in_id = cp_in_id \
-              WHERE s_symb = ", $mark, "1 ORDER BY co_id LIMIT 3"),
+              WHERE s_symb = ", $mark, "1 ORDER BY co_id ", $limit, " 3 ", $rows),
             concat!("SELECT financial.* FROM security JOIN financial ON fi_co_id = s_co_id \
-              WHERE s_symb = ", $mark, "1 ORDER BY fi_year, fi_qtr LIMIT 20"),
+              WHERE s_symb = ", $mark, "1 ORDER BY fi_year, fi_qtr ", $limit, " 20 ", $rows),
             concat!("SELECT lt_price, lt_open_price, lt_vol FROM last_trade WHERE lt_s_symb = ", $mark, "1"),
         ]
     };
     (news, $mark:literal) => {
+        common!(news, $mark, "LIMIT", "")
+    };
+    (news, $mark:literal, $limit:literal, $rows:literal) => {
         [
             concat!("SELECT ni_dts, ni_source, ni_author, ni_headline, ni_summary FROM security \
                JOIN news_xref ON nx_co_id = s_co_id JOIN news_item ON ni_id = nx_ni_id \
-              WHERE s_symb = ", $mark, "1 ORDER BY ni_id LIMIT 2"),
+              WHERE s_symb = ", $mark, "1 ORDER BY ni_id ", $limit, " 2 ", $rows),
             concat!("SELECT ni_item, ni_dts, ni_source, ni_author FROM security \
                JOIN news_xref ON nx_co_id = s_co_id JOIN news_item ON ni_id = nx_ni_id \
-              WHERE s_symb = ", $mark, "1 ORDER BY ni_id LIMIT 2"),
+              WHERE s_symb = ", $mark, "1 ORDER BY ni_id ", $limit, " 2 ", $rows),
         ]
     };
 }
@@ -52,12 +61,14 @@ macro_rules! common {
 mod mysql;
 mod postgresql;
 mod sqlite;
+mod sqlserver;
 
 use std::future::Future;
 
 pub use mysql::OnMySql;
 pub use postgresql::OnPostgresql;
 pub use sqlite::OnSqlite;
+pub use sqlserver::OnSqlServer;
 
 use super::input::Input;
 use super::population::Population;

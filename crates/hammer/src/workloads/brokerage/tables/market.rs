@@ -100,7 +100,7 @@ pub(super) fn financial(slice: &Slice<'_>, rows: &mut Rows) {
 
 pub(super) fn security(slice: &Slice<'_>, rows: &mut Rows) {
     let population = slice.population;
-    for number in slice.things(UNIT_SECURITIES, 1) {
+    for number in population.by_symbol(slice.things(UNIT_SECURITIES, 1)) {
         let mut rng = Rng::of(population.seed, Domain::Security, number, 1);
         let (company, issue) = population.issue_of(number);
         let swing = population.swing(number);
@@ -134,7 +134,7 @@ pub fn issue_name(issue: u64) -> &'static str {
 pub(super) fn last_trade(slice: &Slice<'_>, rows: &mut Rows) {
     let population = slice.population;
     let at_us = population.loaded_until_us();
-    for number in slice.things(UNIT_SECURITIES, 1) {
+    for number in population.by_symbol(slice.things(UNIT_SECURITIES, 1)) {
         let price = population.price_cents(number, at_us as f64 / 1e6, PRICE_PERIOD_S);
         rows.begin(5);
         rows.str(&population.symbol(number));
@@ -148,7 +148,7 @@ pub(super) fn last_trade(slice: &Slice<'_>, rows: &mut Rows) {
 /// Every business day of 2000 to 2004.
 pub(super) fn daily_market(slice: &Slice<'_>, rows: &mut Rows) {
     let population = slice.population;
-    for number in slice.things(UNIT_SECURITIES, 137) {
+    for number in population.by_symbol(slice.things(UNIT_SECURITIES, 137)) {
         let (symbol, swing) = (population.symbol(number), population.swing(number));
         let mut rng = population.rng(Domain::Market, number);
         let cents = |share: f64| (swing.mid_cents + swing.half_cents * share).round() as i64;

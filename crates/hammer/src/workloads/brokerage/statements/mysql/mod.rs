@@ -38,7 +38,7 @@ const STATEMENTS: Statements = Statements {
         text: "VARCHAR({})",
         clustered: true,
         // With checks the server would copy each table once more.
-        alter: Some("SET SESSION foreign_key_checks = 0; ALTER TABLE"),
+        alter: Some(["SET SESSION foreign_key_checks = 0; ALTER TABLE {table} ADD ", ", ADD "]),
         table_end: " ENGINE = InnoDB DEFAULT CHARACTER SET latin1 COLLATE latin1_bin",
         partial_indexes: false,
         key: &[],

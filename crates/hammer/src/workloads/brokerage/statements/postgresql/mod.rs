@@ -31,7 +31,7 @@ const STATEMENTS: Statements = Statements {
         ],
         text: "varchar({})",
         clustered: false,
-        alter: Some("ALTER TABLE"),
+        alter: Some(["ALTER TABLE {table} ADD ", ", ADD "]),
         table_end: " WITH (fillfactor = {fill})",
         partial_indexes: true,
         key: &["ALTER TABLE {table} ADD CONSTRAINT {table}_pkey PRIMARY KEY USING INDEX {table}_pkey"],
