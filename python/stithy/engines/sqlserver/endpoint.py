@@ -224,6 +224,8 @@ BINARY = (
 )
 """Columns of bytes, which may be long, and are no text."""
 
+HASH = "CONVERT(bigint, CONVERT(binary(8), HASHBYTES('MD5', {})))"
+
 TABLES = (
     "SELECT t.name, c.name FROM sys.tables t JOIN sys.columns c ON c.object_id = t.object_id"
     " WHERE t.is_ms_shipped = 0 ORDER BY t.name, c.column_id"
@@ -323,16 +325,15 @@ def list_tables(session: SQLServerSession) -> dict[str, list[str]]:
 
 
 def _read_checksum(session: SQLServerSession, table: str, columns: list[str]) -> str:
-    # CONCAT takes several arguments, and writes a null as nothing. Bytes become hexadecimal digits.
+    # CONCAT takes several arguments, and writes a null as nothing.
     binary = {str(name) for (name,) in session.run(BINARY, table)}
     values = (
-        f"CONVERT(nvarchar(max), {quote_name(name)}, 2)"
-        if name in binary
-        else f"CONVERT(nvarchar(4000), {quote_name(name)})"
-        for name in columns
+        HASH.format(quote_name(name)) if name in binary else quote_name(name) for name in columns
     )
-    words = ", N'|', ".join(f"COALESCE({value}, NCHAR(1))" for value in values)
-    row = f"CONVERT(bigint, CONVERT(binary(8), HASHBYTES('MD5', CONCAT(N'', {words}))))"
+    words = ", N'|', ".join(
+        f"COALESCE(CONVERT(nvarchar(4000), {value}), NCHAR(1))" for value in values
+    )
+    row = HASH.format(f"CONCAT(N'', {words})")
     [(count, checksum)] = session.run(
         f"SELECT COUNT_BIG(*), COALESCE(SUM(CONVERT(decimal(38, 0), {row})), 0)"
         f" FROM {quote_name(table)}"
