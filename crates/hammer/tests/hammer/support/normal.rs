@@ -50,6 +50,8 @@ pub struct Dialect {
     day: &'static str,
     bytes: &'static str,
     text: &'static str,
+    /// Makes one text of several, parted by the first.
+    join: &'static str,
 }
 
 /// That of PostgreSQL.
@@ -60,6 +62,7 @@ pub const POSTGRESQL: Dialect = Dialect {
     day: "{} - date '2000-01-01'",
     bytes: "convert_from({}, 'UTF8')",
     text: "text",
+    join: "concat_ws",
 };
 
 /// That of SQLite, which has no decimals.
@@ -70,6 +73,7 @@ pub const SQLITE: Dialect = Dialect {
     day: "{}",
     bytes: "{}",
     text: "TEXT",
+    join: "concat_ws",
 };
 
 /// That of MariaDB and MySQL.
@@ -80,6 +84,7 @@ pub const MYSQL: Dialect = Dialect {
     day: "DATEDIFF({}, '2000-01-01')",
     bytes: "{}",
     text: "CHAR",
+    join: "concat_ws",
 };
 
 /// That of SQL Server.
@@ -89,7 +94,9 @@ pub const SQL_SERVER: Dialect = Dialect {
     moment: "DATEDIFF_BIG(microsecond, '2000-01-01', {})",
     day: "DATEDIFF(day, '2000-01-01', {})",
     bytes: "{}",
-    text: "VARCHAR(500)",
+    text: "VARCHAR(MAX)",
+    // Of Babelfish a VARCHAR, too.
+    join: "'' + concat_ws",
 };
 
 impl Dialect {
@@ -111,7 +118,11 @@ impl Dialect {
     fn select(self, table: &str) -> String {
         let (name, columns) = table.split_once(' ').expect("a table has columns");
         let values: Vec<String> = columns.split_whitespace().map(|c| self.value(c)).collect();
-        format!("SELECT concat_ws('|', {}) FROM {name}", values.join(", "))
+        format!(
+            "SELECT {}('|', {}) FROM {name}",
+            self.join,
+            values.join(", ")
+        )
     }
 }
 

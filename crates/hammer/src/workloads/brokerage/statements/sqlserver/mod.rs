@@ -55,8 +55,12 @@ const STATEMENTS: Statements = Statements {
     ],
     texts: TEXTS,
     conditions: super::CONDITIONS,
-    // An INT holds no more than 2,147,483,647.
-    words: &[("count(*) AS settled", "COUNT_BIG(*) AS settled"), ("sum(b_num_trades)", "sum(CAST(b_num_trades AS BIGINT))")],
+    // An INT holds no more than 2,147,483,647; Babelfish's CONCAT gives a TEXT, which has no least one.
+    words: &[
+        ("SELECT concat(", "SELECT '' + CONCAT("),
+        ("count(*) AS settled", "COUNT_BIG(*) AS settled"),
+        ("sum(b_num_trades)", "sum(CAST(b_num_trades AS BIGINT))"),
+    ],
     // Not before what the driver, whose clock may be another, has dated last. A variable is of one batch.
     clean_up: &[
         "DECLARE @now DATETIME2(6) = SYSUTCDATETIME(); \
