@@ -175,12 +175,12 @@ async fn connect<T: Target>(url: &str) -> T::Control {
     T::parse(url).unwrap().connect().await.unwrap()
 }
 
-async fn run(url: &str, place: &Place, seed: u64) -> RunSummary {
+async fn run(url: &str, place: &Place, (seed, duration_s): (u64, f64)) -> RunSummary {
     let job = RunJob {
         workload: choice(),
         ledger: Some(place.text()),
         seed,
-        ..jobs::run(url, 1, 4, 6.0)
+        ..jobs::run(url, 1, 4, duration_s)
     };
     jobs::window(job, |_| ()).await.1
 }
@@ -199,14 +199,14 @@ async fn verify(url: &str, place: &Place) -> LedgerSummary {
 
 /// A run has every type without errors and is counted rightly; the conditions hold, the ledger agrees, and a result or
 /// an order that is gone is found. A second run cancels what the first left open.
-async fn assert_a_run_keeps_its_books<T: Target>(url: &str) {
+async fn assert_a_run_keeps_its_books<T: Target>(url: &str, duration_s: f64) {
     let Job::WarmUp(job) = jobs::warm_up(url, 1, 200) else {
         unreachable!("a warm-up job is one");
     };
     let workload = choice();
     jobs::done(&Job::WarmUp(WarmUpJob { workload, ..job })).await;
     let place = Place::new("brokerage");
-    let summary = run(url, &place, 5).await;
+    let summary = run(url, &place, (5, duration_s)).await;
     assert!(
         summary.errors.is_empty() && summary.complete,
         "{:?}",
@@ -250,7 +250,7 @@ async fn assert_a_run_keeps_its_books<T: Target>(url: &str) {
     let found = ["result", "order"].map(|kind| damaged.entries[kind].differing);
     assert_eq!((false, [1, 1]), (damaged.holds, found));
 
-    let again = run(url, &Place::new("brokerage-again"), 6).await;
+    let again = run(url, &Place::new("brokerage-again"), (6, duration_s)).await;
     assert!(again.errors.is_empty(), "{:?}", again.errors);
     let cancelled = ask("SELECT count(*) FROM trade WHERE t_st_id = 'CNCL'").await;
     assert!(cancelled.unwrap() > 0);
@@ -260,6 +260,6 @@ async fn assert_a_run_keeps_its_books<T: Target>(url: &str) {
 async fn a_run_of_brokerage_keeps_its_books() {
     let instance = support::shared();
     let url = instance.copy_database(loaded());
-    assert_a_run_keeps_its_books::<postgresql::Target>(&url).await;
+    assert_a_run_keeps_its_books::<postgresql::Target>(&url, 6.0).await;
     instance.drop_database(&url);
 }

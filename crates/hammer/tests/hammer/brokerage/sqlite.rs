@@ -71,5 +71,5 @@ async fn every_condition_holds_and_can_fail_on_sqlite() {
 
 #[tokio::test]
 async fn a_run_keeps_its_books_on_sqlite() {
-    assert_a_run_keeps_its_books::<Target>(&copy().url("")).await;
+    assert_a_run_keeps_its_books::<Target>(&copy().url(""), 6.0).await;
 }
