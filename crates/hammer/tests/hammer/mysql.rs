@@ -420,7 +420,7 @@ async fn refusals_of_the_server_are_named() {
         assert!(error.remedy.contains(limit), "{error}");
     }
     let sizes = control.sizes().await;
-    assert_eq!(Some(256 << 20), sizes.cache_bytes);
+    assert_eq!(Some(1 << 30), sizes.cache_bytes);
     assert!(sizes.database_bytes > Some(100 << 20), "{sizes:?}");
 }
 
