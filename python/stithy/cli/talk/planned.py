@@ -308,8 +308,8 @@ def _make_folded_row(first: int, steps: Sequence[Step]) -> list[str]:
     ]
     what = ", ".join(dict.fromkeys(known))
     points = {step.window.point for step in steps if step.window}
-    at = "".join(f"{point.level:,}" for point in points)
-    at = str(len(points)) if any(point.others for point in points) else at
+    is_varied = any(point.others for point in points)
+    at = str(len(points)) if is_varied else "".join(f"{point.level:,}" for point in points)
     return [
         f"{first}-{first + len(steps) - 1}" if len(steps) > 1 else str(first),
         what,

@@ -218,10 +218,10 @@ def format_at_load(context: Context, load: Point) -> str:
 
 def name_setting(context: Context, setting: Setting) -> str:
     """The candidate, and what of the point tells it from others: users if they have levels."""
-    parts, levels = [], {point.level for point in list_points(context.evidence)}
+    parts = []
     for name in context.factors:
         if get_factor(name).counts:
-            if len(levels) > 1:
+            if len({point.level for point in list_points(context.evidence)}) > 1:
                 level = Point(((name, setting.point.level),))
                 parts.append(level.in_words(context.level_unit))
         elif name != BACKUP:
