@@ -226,7 +226,7 @@ def test_a_page_shows_the_run_from_its_check_to_its_report(finished: Finished) -
     assert (first["ended"], last["ended"]) == ("", "The run has finished")
     assert last["path"] == str(finished.out / "report.html")
     assert finished.report == [RunDirectory(finished.out).page.read_bytes()]
-    assert [row[4] for row in last["candidates"]] == ["1", "1"]
+    assert [row[6] for row in last["candidates"]] == ["1", "1"]
     seconds = [second for told in finished.page for second in told["seconds"]]
     measured = {(candidate, window) for candidate, window, *_ in seconds}
     assert measured in ({(0, 1), (1, 2)}, {(1, 1), (0, 2)})

@@ -118,7 +118,7 @@ class Clusters:
                 stat = read_stat(self._proc / str(pid))
                 if stat is not None:
                     words, host = read_cmdline(pid), CLIENTS
-                    if words and words[0].endswith("ceph-osd") and "-i" in words:
+                    if words and words[0].endswith("ceph-osd") and "-i" in words[:-1]:
                         host = hosts.get(words[words.index("-i") + 1], CLIENTS)
                     ticks = int(stat.fields[11]) + int(stat.fields[12])
                     found[pid] = (f"{self._name_role(folder)}{host}", ticks)

@@ -212,10 +212,11 @@ def _wait_until_serving(running: Running, folder: Path) -> DriveProgram:
                     warnings.append(text)
                 case messages.Serving() if identity := read_identity(running.pid):
                     return DriveProgram(folder, identity, tuple(drives), tuple(warnings))
-    end_of_it = f"ended before its drives were up{control.describe_end(folder)}"
     if watch.killed_because:
         last = "".join(f": {line}" for line in control.read_last_lines(folder))
         end_of_it = f"{watch.killed_because}{last}"
+    else:
+        end_of_it = f"ended before its drives were up{control.describe_end(folder)}"
     remedy = "free memory if it was killed, and try again"
     raise InfrastructureError(f"the program {end_of_it}", where=DRIVE, remedy=remedy)
 

@@ -59,7 +59,9 @@ def read_machine_facts(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> 
         "kernel_arguments": lambda: " ".join(
             part for part in _read(proc / "cmdline").split() if _TELLING_ARGUMENTS.fullmatch(part)
         ),
-        "distribution": lambda: platform.freedesktop_os_release()["PRETTY_NAME"],
+        "distribution": lambda: (
+            (release := platform.freedesktop_os_release())["PRETTY_NAME"] or release["NAME"]
+        ),
         "python": platform.python_version,
         "cgroup_version": lambda: _read_cgroup_version(proc),
         "clock_source": lambda: _read(

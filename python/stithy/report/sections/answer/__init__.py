@@ -377,11 +377,12 @@ def _describe_unfinished(context: Context) -> Iterator[str]:
         plan = manifest.plan
         # What was wanted only once something had been measured was not planned.
         what = "requested window" if plan.further else "planned window"
-        how = "{absent:was|were} not run"
+        was, verb = ("was", "is") if absent == 1 else ("were", "are")
+        how = f"{was} not run"
         if context.is_finished:
-            how = "{absent:is|are} not in the results, although the run finished"
-        yield Statement(f"{{absent}} of {{wanted:+{what}}} {how}.", absent=absent,
-                        wanted=len(plan.windows) + len(plan.further))  # fmt: skip
+            how = f"{verb} not in the results, although the run finished"
+        yield Statement(f"{{absent}} of {{wanted:+{what}}} {{how}}.", absent=absent,
+                        wanted=len(plan.windows) + len(plan.further), how=how)  # fmt: skip
     if manifest.end in ("interrupted", "failed"):
         because = f": {manifest.end_because}" if manifest.end_because else ""
         verb = "was" if manifest.end == "interrupted" else "has"
