@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     fn numbers(quick: bool, after_load: bool) -> Vec<u32> {
-        let all = conditions(&OnPostgresql::STATEMENTS).into_iter();
+        let all = conditions(OnPostgresql::STATEMENTS).into_iter();
         let chosen = all.filter(|condition| condition.chosen(quick, after_load));
         chosen.map(|condition| condition.number).collect()
     }
@@ -48,19 +48,19 @@ mod tests {
     /// Every condition has a sentence of its own, the same on every engine.
     #[test]
     fn every_condition_has_a_sentence() {
-        let all = conditions(&OnPostgresql::STATEMENTS);
+        let all = conditions(OnPostgresql::STATEMENTS);
         for others in [
             OnSqlite::STATEMENTS,
             OnMySql::STATEMENTS,
             OnSqlServer::STATEMENTS,
         ] {
-            let others = conditions(&others);
+            let others = conditions(others);
             assert!(all
                 .iter()
                 .zip(&others)
                 .all(|(one, other)| one.text() == other.text()));
         }
-        for query in conditions(&OnSqlServer::STATEMENTS) {
+        for query in conditions(OnSqlServer::STATEMENTS) {
             assert!(!query.sql.contains("CONCAT_WS"), "2016 has none");
         }
         let texts: std::collections::HashSet<_> = all.iter().map(|c| c.text()).collect();

@@ -102,7 +102,7 @@ impl<P: Pair> Workload for OrderEntry<P> {
     }
 
     fn conditions(_: &Loaded) -> Vec<ConditionQuery> {
-        conditions::conditions(&P::STATEMENTS)
+        conditions::conditions(P::STATEMENTS)
     }
 
     fn kept_rows(kind: usize) -> &'static str {
