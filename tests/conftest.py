@@ -22,7 +22,7 @@ from stithy.hosts.activity import watch
 from stithy.registry import plugins
 from stithy.study.scenario import Scenario
 from support import reported
-from support.places import DISK, a_place, quick_parent
+from support.places import DISK, LEAVE_DRIVES, a_place, quick_parent
 from support.running import Stithy
 
 settings.register_profile("stithy", deadline=None)  # on a busy machine any test may be slow
@@ -238,5 +238,5 @@ def unprivileged() -> Unprivileged:
     if subprocess.run(probe, capture_output=True).returncode == 0:
         return Unprivileged(DROP, ROOT)
     place = Path("/mnt")
-    mount = f'mount --bind "{ROOT}" "{place}" && exec "$@"'
+    mount = LEAVE_DRIVES + f'mount --bind "{ROOT}" "{place}" && exec "$@"'
     return Unprivileged(("unshare", "--mount", "sh", "-c", mount, "sh", *DROP), place)

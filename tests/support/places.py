@@ -9,6 +9,10 @@ from pathlib import Path
 
 ROOM_BYTES = 4 * 2**30
 DISK = Path("/var/tmp")
+LEAVE_DRIVES = (
+    """for at in $(awk '$1 ~ "^/dev/loop" {print $2}' /proc/mounts); do umount -l "$at"; done; """
+)
+"""In a new mount namespace, whose copies of mounts would hold the drives of other tests."""
 
 
 def quick_parent() -> Path:

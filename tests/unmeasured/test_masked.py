@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from support.places import LEAVE_DRIVES
 from support.running import Stithy
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
 KEPT = "null zero full random urandom tty"
 WITHOUT_DEVICES = (
     "unshare", "--mount", "sh", "-c",
-    f'for name in {KEPT}; do touch "$0/$name"; mount --bind "/dev/$name" "$0/$name"; done; '
+    f'{LEAVE_DRIVES}for name in {KEPT}; do '
+    'touch "$0/$name"; mount --bind "/dev/$name" "$0/$name"; done; '
     'mount --rbind "$0" /dev; exec "$@"',
 )  # fmt: skip
 """Only devices that every program needs; seen by what follows alone."""
