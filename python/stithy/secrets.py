@@ -10,6 +10,9 @@ from shlex import quote
 from stithy.environment import read_variable
 from stithy.errors import UserError, give_reason
 
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+"""What an environment variable may be called that a study names."""
+
 
 class Secret:
     """A value that shows itself as `***` everywhere but through `reveal`."""

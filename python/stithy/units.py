@@ -225,6 +225,9 @@ _PERCENT_PARTS = (
 Percent = Annotated[int, *_PERCENT_PARTS]
 """A share in a study file; whole percent once read."""
 
+PositivePercent = Annotated[Percent, limit_quantity(1, 100, lambda share: f"{share:.0f}%")]
+"""The same where nothing is no share."""
+
 FinePercent = Annotated[
     float,
     BeforeValidator(_tell_unit(parse_fine_percent, "not a percentage")),

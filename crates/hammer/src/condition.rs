@@ -15,6 +15,13 @@ pub struct ConditionQuery {
     pub sql: Cow<'static, str>,
 }
 
+/// A condition in the words of an engine: of each pair the common word, and the engine's own.
+pub(crate) fn translate(sql: &'static str, words: &[(&str, &str)]) -> Cow<'static, str> {
+    words.iter().fold(sql.into(), |sql, (common, own)| {
+        sql.replace(common, own).into()
+    })
+}
+
 impl ConditionQuery {
     /// What must hold, in a sentence: the first line of the file.
     pub fn text(&self) -> &str {

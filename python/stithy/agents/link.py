@@ -177,10 +177,12 @@ class Link:
 
     async def find(self, names: Sequence[str] | None) -> list[Member]:
         """Find agents by name, all of them without names. Raises PreconditionError."""
-        found = list((await self.describe(names)).values())
-        for error in (of for of in found if isinstance(of, PreconditionError)):
-            raise error
-        return [of for of in found if isinstance(of, Member)]
+        members = []
+        for found in (await self.describe(names)).values():
+            if isinstance(found, PreconditionError):
+                raise found
+            members.append(found)
+        return members
 
     async def describe(self, names: Sequence[str] | None) -> dict[str, Member | PreconditionError]:
         """Let agents describe themselves, all of them without names; why one does not, by name."""

@@ -106,7 +106,20 @@ class UsersOrder(WindowOrder):
 
     def merge(self, parts: Sequence[AgentPart], files: Mapping[str, Path]) -> Driven:
         """Write logs, ledger and messages as one hammer would, and each agent's beside."""
-        return _write(self, parts, [*files.values()])
+        if self.request.ledger is not None and files:
+            join_ledgers(self.request.ledger, [*files.values()])
+        driven = merge_driven([driven for part in parts if (driven := part.driven)])
+        if self.request.hlog_stem is not None:
+            write_logs(self.request.hlog_stem, parts)
+        if (output := self.watch.raw_output) is not None:
+            for part in parts:
+                own = output.with_stem(f"{output.stem}.{part.name}")
+                own.write_text("\n".join([*part.answer.messages, ""]))
+            messages = (*driven.seconds, *driven.warnings, driven.summary)
+            output.write_text("".join(f"{message.model_dump_json()}\n" for message in messages))
+        if self.watch.on_message is not None:
+            self.watch.on_message(driven.summary)
+        return driven
 
 
 @dataclass(frozen=True)
@@ -119,13 +132,17 @@ class FioOrder(WindowOrder):
     patience_s: float
     where: str
 
+    def list_workers(self, number: int) -> Sequence[Worker]:
+        """List those of one agent."""
+        return self.workers[number :: len(self.names)]
+
     def estimate_length_s(self) -> float:
         """As long as fio may take."""
         return self.duration_s + self.patience_s
 
     def make_job(self, number: int, start_at_s: float) -> FioJob:
         """This agent's workers, with what lies in their folders."""
-        parts = tuple(pack(worker) for worker in self.workers[number :: len(self.names)])
+        parts = tuple(map(pack, self.list_workers(number)))
         return FioJob(self.version, parts, self.duration_s, self.patience_s, self.where)
 
     def place_file(self, name: str) -> Path:
@@ -143,23 +160,4 @@ class FioOrder(WindowOrder):
     def merge(self, parts: Sequence[AgentPart], files: Mapping[str, Path]) -> None:
         """Write into each worker's folder what fio would have written there."""
         for number, name in enumerate(self.names):
-            scatter_results(
-                files[name], [of.folder for of in self.workers[number :: len(self.names)]]
-            )
-
-
-def _write(window: UsersOrder, parts: Sequence[AgentPart], ledgers: Sequence[Path]) -> Driven:
-    if window.request.ledger is not None and ledgers:
-        join_ledgers(window.request.ledger, ledgers)
-    driven = merge_driven([driven for part in parts if (driven := part.driven)])
-    if window.request.hlog_stem is not None:
-        write_logs(window.request.hlog_stem, parts)
-    if (output := window.watch.raw_output) is not None:
-        for part in parts:
-            own = output.with_stem(f"{output.stem}.{part.name}")
-            own.write_text("\n".join([*part.answer.messages, ""]))
-        messages = (*driven.seconds, *driven.warnings, driven.summary)
-        output.write_text("".join(f"{message.model_dump_json()}\n" for message in messages))
-    if window.watch.on_message is not None:
-        window.watch.on_message(driven.summary)
-    return driven
+            scatter_results(files[name], [of.folder for of in self.list_workers(number)])

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
-from stithy.secrets import Secret, read_given_secret
+from stithy.secrets import VARIABLE, Secret, read_given_secret
 from stithy.units import FrozenModel, Seconds, format_duration, limit_quantity, make_rule_error
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -57,7 +57,7 @@ class ExporterKeys(FrozenModel):
     )
     token_env: str | None = Field(
         default=None,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        pattern=VARIABLE,
         json_schema_extra={"default": "no token"},
         description="Environment variable that holds its bearer token.",
         examples=["DB_METRICS_TOKEN"],

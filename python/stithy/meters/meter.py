@@ -17,7 +17,7 @@ from stithy.clock import Clock
 from stithy.errors import StithyError, UserError, give_reason
 from stithy.hosts.runner import Command, LocalRunner
 from stithy.registry import Family, Plugin, plugins
-from stithy.secrets import Secret, read_given_secret
+from stithy.secrets import VARIABLE, Secret, read_given_secret
 from stithy.units import FrozenModel, Seconds, make_rule_error
 
 if TYPE_CHECKING:
@@ -94,9 +94,6 @@ class MeterKeys(FrozenModel):
         description="What it measures, as reports say it.",
         examples=["the server and both enclosures"],
     )
-
-
-VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
 class SecretKeys(MeterKeys):

@@ -14,9 +14,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from stithy.hosts.runner import Command
-from stithy.meters.meter import VARIABLE, Plug, SecretKeys, Unreadable, run_program
+from stithy.meters.meter import Plug, SecretKeys, Unreadable, run_program
 from stithy.needs import Package, ProgramNeed
-from stithy.secrets import Secret
+from stithy.secrets import VARIABLE, Secret
 
 
 class SnmpKeys(SecretKeys):

@@ -34,8 +34,8 @@ from stithy.study.load_values import (
 from stithy.study.network import NetworkValue
 from stithy.study.problems import Violation, refuse
 from stithy.units import (
-    Percent,
     PerSecondOrNone,
+    PositivePercent,
     Seconds,
     format_duration,
     format_rate,
@@ -186,7 +186,7 @@ class Load(Levels, BaseModel):
         description="The lowest and the highest level of the search; it begins at the lowest.",
         examples=[[1, 500]],
     )
-    find_width: Annotated[Percent, limit_quantity(1, 100, lambda share: f"{share:.0f}%")] = Field(
+    find_width: PositivePercent = Field(
         default=WIDTH_PERCENT,
         json_schema_extra={"default": f"{WIDTH_PERCENT}%"},
         description=(
@@ -265,17 +265,15 @@ class Load(Levels, BaseModel):
         description="With `rate`: how the intervals between arrivals are distributed.",
         examples=["constant"],
     )
-    touch_percent: Annotated[Percent, limit_quantity(1, 100, lambda share: f"{share:.0f}%")] = (
-        Field(
-            alias="touch",
-            default=100,
-            json_schema_extra={"default": "100%"},
-            description=(
-                "Share of the data that users touch, rounded up to whole units of the workload; it "
-                "sets the working set. The rest stays on the storage, and is not accessed."
-            ),
-            examples=["30%"],
-        )
+    touch_percent: PositivePercent = Field(
+        alias="touch",
+        default=100,
+        json_schema_extra={"default": "100%"},
+        description=(
+            "Share of the data that users touch, rounded up to whole units of the workload; it "
+            "sets the working set. The rest stays on the storage, and is not accessed."
+        ),
+        examples=["30%"],
     )
     ramp_up_s: Annotated[Seconds, limit_quantity(0, DAY_S, format_duration)] = Field(
         alias="ramp_up",

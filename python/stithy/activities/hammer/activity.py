@@ -272,18 +272,17 @@ class HammerActivity:
         done = sum(
             transaction.committed + transaction.rolled_back for transaction in message.transactions
         )
-        workload, percentiles = self.context.workload, dict[int, float | None]()
-        for kind in (kind for kind in message.transactions if kind.name == workload.headline):
-            percentiles = {50: kind.live_p50_s, 95: kind.live_p95_s, 99: kind.live_p99_s}
-            values = kind.committed + kind.rolled_back
-            percentiles = {
-                percent: value for percent, value in percentiles.items()
-                if values >= count_values_needed(percent)
-            }  # fmt: skip
+        workload = self.context.workload
+        live: dict[int, float | None] = {}
+        for kind in message.transactions:
+            if kind.name == workload.headline:
+                values = kind.committed + kind.rolled_back
+                times_s = {50: kind.live_p50_s, 95: kind.live_p95_s, 99: kind.live_p99_s}
+                live = {of: times_s[of] for of in times_s if values >= count_values_needed(of)}
         rate, label = (done, "TPS") if workload.is_per_second else (done * 60.0, "TPM")
         return SecondPassed(
-            self.window, message.second, message.phase, rate, percentiles.get(95), label,
-            percentiles.get(50), percentiles.get(99),
+            self.window, message.second, message.phase, rate, live.get(95), label,
+            p50_s=live.get(50), p99_s=live.get(99),
         )  # fmt: skip
 
     @cached_property

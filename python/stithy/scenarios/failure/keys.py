@@ -22,7 +22,7 @@ from stithy.scenarios.failure.levels import DRAWN, JOINT, draw_levels, draw_time
 from stithy.study.load_keys import Load
 from stithy.study.problems import Violation, put_below
 from stithy.study.scenario import ScenarioKeys
-from stithy.units import Percent, format_duration, limit_quantity, make_rule_error
+from stithy.units import PositivePercent, format_duration, make_rule_error
 
 NAME = "failure"
 FAULT = "fault"
@@ -129,7 +129,7 @@ class LoadDuring(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     rate_percent: Annotated[
-        Percent, limit_quantity(1, 100, lambda share: f"{share}%"),
+        PositivePercent,
         PlainSerializer(lambda share: f"{share}%", when_used="json"),
     ] = Field(
         alias="rate", examples=["50%"],

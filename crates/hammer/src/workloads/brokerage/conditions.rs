@@ -1,9 +1,7 @@
 //! The specification's three consistency conditions and thirteen more, which hold by construction.
 
-use std::borrow::Cow;
-
 use super::statements::Statements;
-use crate::condition::ConditionQuery;
+use crate::condition::{translate, ConditionQuery};
 
 /// Those that read no table of all trades' children.
 const QUICK: [u32; 6] = [1, 2, 3, 4, 7, 9];
@@ -14,17 +12,11 @@ const ONLY_AFTER_LOAD: u32 = 15;
 pub fn conditions(statements: &Statements) -> Vec<ConditionQuery> {
     let numbered = (1..).zip(statements.conditions);
     numbered
-        .map(|(number, sql)| {
-            let own = statements.words.iter();
-            let sql = own.fold(Cow::from(sql), |sql, (common, own)| {
-                sql.replace(common, own).into()
-            });
-            ConditionQuery {
-                number,
-                quick: QUICK.contains(&number),
-                only_after_load: number == ONLY_AFTER_LOAD,
-                sql,
-            }
+        .map(|(number, sql)| ConditionQuery {
+            number,
+            quick: QUICK.contains(&number),
+            only_after_load: number == ONLY_AFTER_LOAD,
+            sql: translate(sql, statements.words),
         })
         .collect()
 }

@@ -1,8 +1,8 @@
 //! The specification's twelve consistency conditions (clause 3.3.2). Every query looks at whole tables
 //! at once; none is repeated for each warehouse.
 
-use super::statements::{Statements, JOIN};
-use crate::condition::ConditionQuery;
+use super::statements::Statements;
+use crate::condition::{translate, ConditionQuery};
 
 /// The last of the conditions that the specification wants demonstrated, and a quick check verifies.
 const LAST_QUICK: u32 = 4;
@@ -17,7 +17,7 @@ pub fn conditions(statements: &Statements) -> Vec<ConditionQuery> {
             number,
             quick: number <= LAST_QUICK,
             only_after_load: number == ONLY_AFTER_LOAD,
-            sql: sql.replace(JOIN, statements.join).into(),
+            sql: translate(sql, statements.words),
         })
         .collect()
 }

@@ -58,6 +58,22 @@ macro_rules! common {
     };
 }
 
+/// What creates the procedures of an engine that cannot replace one, from files of its own.
+macro_rules! procedures {
+    () => {
+        &[
+            "DROP PROCEDURE IF EXISTS trade_order",
+            include_str!("procedures/trade_order.sql"),
+            "DROP PROCEDURE IF EXISTS trade_result",
+            include_str!("procedures/trade_result.sql"),
+            "DROP PROCEDURE IF EXISTS market_feed",
+            include_str!("procedures/market_feed.sql"),
+            "DROP PROCEDURE IF EXISTS trade_update",
+            include_str!("procedures/trade_update.sql"),
+        ]
+    };
+}
+
 mod mysql;
 mod postgresql;
 mod sqlite;

@@ -105,8 +105,8 @@ pub struct Statements {
     pub reads: [&'static str; 7],
     /// Gives the rows that break each consistency condition.
     pub conditions: [&'static str; 12],
-    /// What joins texts and numbers there, and takes NULL for nothing, up to the first of them.
-    pub join: &'static str,
+    /// What the text of conditions calls otherwise than the engine, each with the engine's own.
+    pub words: &'static [(&'static str, &'static str)],
     /// Date, district, warehouse, number and amount of orders dated within two bounds, by date.
     pub orders_by_date: &'static str,
     /// The same of payments.
@@ -116,9 +116,6 @@ pub struct Statements {
     /// How many orders there are of lists of warehouses, districts and dates.
     pub present_orders: &'static str,
 }
-
-/// How conditions without `format` are written.
-pub const JOIN: &str = "CONCAT_WS('', ";
 
 /// The conditions of engines that have `CONCAT` and no `format`.
 const CONDITIONS_WITH_CONCAT: [&str; 12] = [

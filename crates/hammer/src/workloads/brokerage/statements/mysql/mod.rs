@@ -49,16 +49,7 @@ const STATEMENTS: Statements = Statements {
     write_meta: "INSERT INTO stithy_meta (workload, schema_version, units, size, seed) VALUES (?, ?, ?, ?, ?)",
     read_meta: "SELECT schema_version, size, CAST(seed AS CHAR) FROM stithy_meta WHERE workload = ?",
     // `CREATE OR REPLACE PROCEDURE` is MariaDB's only.
-    created_last: &[
-        "DROP PROCEDURE IF EXISTS trade_order",
-        include_str!("procedures/trade_order.sql"),
-        "DROP PROCEDURE IF EXISTS trade_result",
-        include_str!("procedures/trade_result.sql"),
-        "DROP PROCEDURE IF EXISTS market_feed",
-        include_str!("procedures/market_feed.sql"),
-        "DROP PROCEDURE IF EXISTS trade_update",
-        include_str!("procedures/trade_update.sql"),
-    ],
+    created_last: procedures!(),
     texts: TEXTS,
     conditions: super::CONDITIONS,
     words: &[

@@ -43,16 +43,7 @@ const STATEMENTS: Statements = Statements {
          units BIGINT NOT NULL, size VARCHAR(100) NOT NULL, seed DECIMAL(20,0) NOT NULL, PRIMARY KEY (workload))",
     write_meta: "INSERT INTO stithy_meta (workload, schema_version, units, size, seed) VALUES (@p1, @p2, @p3, @p4, @p5)",
     read_meta: "SELECT schema_version, size, CAST(seed AS VARCHAR(20)) FROM stithy_meta WHERE workload = @p1",
-    created_last: &[
-        "DROP PROCEDURE IF EXISTS trade_order",
-        include_str!("procedures/trade_order.sql"),
-        "DROP PROCEDURE IF EXISTS trade_result",
-        include_str!("procedures/trade_result.sql"),
-        "DROP PROCEDURE IF EXISTS market_feed",
-        include_str!("procedures/market_feed.sql"),
-        "DROP PROCEDURE IF EXISTS trade_update",
-        include_str!("procedures/trade_update.sql"),
-    ],
+    created_last: procedures!(),
     texts: TEXTS,
     conditions: super::CONDITIONS,
     // An INT holds no more than 2,147,483,647; Babelfish's CONCAT gives a TEXT, which has no least one.

@@ -51,7 +51,7 @@ const STATEMENTS: Statements = Statements {
     ],
     reads: READS,
     conditions: CONDITIONS_WITH_CONCAT,
-    join: super::JOIN,
+    words: &[],
     orders_by_date: include_str!("ledger/orders.sql"),
     payments_by_date: include_str!("ledger/payments.sql"),
     order_numbers: "SELECT CAST(SUM(d_next_o_id) AS SIGNED) FROM district",

@@ -42,7 +42,7 @@ const STATEMENTS: Statements = Statements {
     ],
     reads: READS,
     conditions: conditions_with_format!(),
-    join: super::JOIN,
+    words: &[],
     orders_by_date: include_str!("ledger/orders.sql"),
     payments_by_date: include_str!("ledger/payments.sql"),
     order_numbers: "SELECT sum(d_next_o_id)::bigint FROM district",

@@ -65,7 +65,7 @@ const STATEMENTS: Statements = Statements {
     created_last: &[],
     reads: READS,
     conditions: conditions_with_format!(),
-    join: super::JOIN,
+    words: &[],
     orders_by_date: "SELECT o_entry_d, o_d_id, o_w_id, o_id, 0 FROM orders \
          WHERE o_entry_d BETWEEN ?1 AND ?2 ORDER BY 1",
     payments_by_date: "SELECT h_date, h_d_id, h_w_id, 0, h_amount FROM history \

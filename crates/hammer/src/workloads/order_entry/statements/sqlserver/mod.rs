@@ -53,7 +53,7 @@ const STATEMENTS: Statements = Statements {
     reads: READS,
     conditions: CONDITIONS_WITH_CONCAT,
     // 2016 has no CONCAT_WS; Babelfish's CONCAT gives a TEXT.
-    join: "'' + CONCAT(",
+    words: &[("CONCAT_WS('', ", "'' + CONCAT(")],
     orders_by_date: "SELECT DATEDIFF_BIG(microsecond, '2000-01-01', o_entry_d), o_d_id, o_w_id, o_id, 0 \
          FROM orders \
          WHERE o_entry_d >= DATEADD(microsecond, @p1 % 1000000, \
