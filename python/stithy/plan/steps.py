@@ -15,7 +15,7 @@ Source: docs/explanation/verdicts.md, "The order".
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TypeVar
 
@@ -127,6 +127,10 @@ class Cost:
     space_bytes: int
     memory_bytes: int
 
+    def add_time(self, likely_s: float, most_s: float) -> "Cost":
+        """Let it take so much longer."""
+        return replace(self, time_s=self.time_s + likely_s, time_s_max=self.time_s_max + most_s)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -162,7 +166,9 @@ class Step:
     @property
     def sort(self) -> str:
         """Steps of one sort take about as long as expected, or all miss it by the same factor."""
-        return f"{self.kind} ({self.method})" if self.method else self.kind
+        activities = self.window.activities if self.window and self.kind == "window" else ()
+        of = self.method or ", ".join(activities)
+        return f"{self.kind} ({of})" if of else self.kind
 
 
 @dataclass(frozen=True)

@@ -410,6 +410,11 @@ def test_a_step_misses_its_estimate_as_those_like_it_did() -> None:
     assert known.expected_s(_step("restore", "a", 2)) == 6
     known.learn(_step("window", "a", 29), 33.0)
     assert known.expected_s(_step("window", "b", 27)) == 29
+    other = _step("window", "a", 29)
+    assert other.window is not None
+    cut = replace(other, window=replace(other.window, activities=("cut",)))
+    assert known.expected_s(cut) == 29  # what happens in it says how long it takes besides
+    assert known.expected_s(other) == 33
     known.learn(_step("check", "a", 2), 6.0)
     assert known.expected_s(_step("check", "b", 2)) == 6
     assert (known.knows("check"), known.knows("prepare")) == (True, False)

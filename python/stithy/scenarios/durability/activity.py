@@ -101,6 +101,7 @@ class CutActivity(BasicActivity):
                 yield Subject()
                 if self._found is not None:
                     self._examine(self._found)
+                    self._instance.stop(at_once=True)  # nobody reads what it would write
         finally:
             servers.more.pop(self._data, None)
 

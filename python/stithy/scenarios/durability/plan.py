@@ -204,11 +204,10 @@ class DurabilityScenario(LoadScenario):
             kinds = {
                 source.provider for source in study.candidates[window.candidate].sources.values()
             }
-            added = [RECOVERY_S] if step.kind == "window" else []
-            added += [CLUSTER_S] if added and "ceph" in kinds else []
-            time_s = step.cost.time_s + sum(likely_s for likely_s, _ in added)
-            time_s_max = step.cost.time_s_max + sum(most_s for _, most_s in added)
-            cost = replace(step.cost, time_s=time_s, time_s_max=time_s_max)
+            cost = step.cost
+            if step.kind == "window":
+                cost = cost.add_time(*RECOVERY_S)
+                cost = cost.add_time(*CLUSTER_S) if "ceph" in kinds else cost
             yield replace(step, cost=cost, if_undecided=False)
 
 

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from stithy.activities.hammer.declared import USERS
 from stithy.errors import UserError
 from stithy.needs import Need
-from stithy.plan.steps import Block, WindowPlan
+from stithy.plan.scenario import Scene
+from stithy.plan.steps import Block, Step, WindowPlan
 from stithy.point import Point, Value
 from stithy.scenarios.failure.declared import name_activity
 from stithy.scenarios.failure.fault import NONE
@@ -24,6 +25,9 @@ from stithy.scenarios.load.plan import LoadScenario
 from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
+
+EXAMINED_S = (6.0, 600.0)
+"""Of a window after whose fault all is checked, likely and at most: mounts, a start, the check."""
 
 
 def find_spec(study: Study) -> FailureSpec:
@@ -90,6 +94,14 @@ class FailureScenario(LoadScenario):
                 window, rate_share=float(str(rate).removesuffix("%")) / 100,
                 maximum_of=tuple(study.candidates), maximum_at=str(find_maximum(window.point)),
             )  # fmt: skip
+
+    def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
+        """As around each window of a load; what a fault may have changed is checked, too."""
+        level = str(window.point.values[FAULT])
+        examines = level != NONE and get_fault(level).examines
+        for step in super().plan_around(study, scene, window):
+            longer = examines and step.kind == "window"
+            yield replace(step, cost=step.cost.add_time(*EXAMINED_S)) if longer else step
 
 
 PLUGINS = (FailureScenario(),)

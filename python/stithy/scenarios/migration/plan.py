@@ -117,8 +117,7 @@ class MigrationScenario(LoadScenario):
         for step in super().plan_around(study, scene, window):
             cost = replace(step.cost, memory_bytes=step.cost.memory_bytes + more)
             if compares:  # at the source and at the target
-                cost = replace(cost, time_s=cost.time_s + 2 * read.time_s,
-                               time_s_max=cost.time_s_max + 2 * read.time_s_max)  # fmt: skip
+                cost = cost.add_time(2 * read.time_s, 2 * read.time_s_max)
             yield replace(step, cost=cost if step.kind == "window" else step.cost)
 
 
