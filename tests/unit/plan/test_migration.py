@@ -128,6 +128,13 @@ def test_what_lets_a_server_follow_is_set_and_said(engine: str, way: str, words:
     assert more.keys() == ({"data", "target"} if way == "replication" else set())
 
 
+def test_blocks_that_move_below_a_server_need_room_for_new_chunks() -> None:
+    """Else btrfs refuses to begin, for want of space, as soon as the database has grown."""
+    read = study("ways: [copy, btrfs-replace]")
+    more = find_scenario(read).count_added_bytes(read, 2**30)
+    assert more == {"data": 2**30, "target": 2**30}
+
+
 UNFINISHED = Flag("unfinished", "It was not done.", "Let it be.", invalidates=True)
 
 

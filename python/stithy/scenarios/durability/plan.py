@@ -41,7 +41,7 @@ from stithy.study.scenario import ScenarioKeys
 EARLIEST_SHARE = 0.25
 """Own: of the measurement, before which no power is cut, so that there is something to be lost."""
 
-RECOVERY_S, CLUSTER_S = (5.0, 60.0), (15.0, 600.0)
+RECOVERY_S, CLUSTER_S = (1.0, 60.0), (15.0, 600.0)
 """Of a cut besides its load, likely and at most: power, file system, server, and all checks; and
 what a cluster takes more, with the deep scrub."""
 CUTS, CONTROLS, CUTS_MOST = 20, 2, 10_000

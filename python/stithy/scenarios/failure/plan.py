@@ -26,7 +26,7 @@ from stithy.storage.provider import Role
 from stithy.study.load_keys import Load
 from stithy.study.model import Study
 
-EXAMINED_S = (6.0, 600.0)
+EXAMINED_S = (2.0, 600.0)
 """Of a window after whose fault all is checked, likely and at most: mounts, a start, the check."""
 
 

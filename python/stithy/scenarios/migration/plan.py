@@ -81,11 +81,12 @@ class MigrationScenario(LoadScenario):
         return {SETTINGS: " ".join(self.describe_settings(study))}
 
     def count_added_bytes(self, study: Study, held: int) -> Mapping[Role, int]:
-        """Count the log that is kept for a server that follows, on either side."""
-        if not find_spec(study).has_followers:
-            return {}
-        log = max(bound_log_bytes(study, engine) for engine in study.engines)
-        return {"data": log, "target": log}
+        """Count the log kept for a server that follows, and what ways need, on either side."""
+        ways = (plugins(WayKind)[name] for name in find_spec(study).ways)
+        added = int(max(way.room_share for way in ways) * held)
+        if find_spec(study).has_followers:
+            added += max(bound_log_bytes(study, engine) for engine in study.engines)
+        return {"data": added, "target": added} if added else {}
 
     def explain_refusal(self, study: Study, method: RestoreMethod) -> str | None:
         """What the server keeps within itself would move, too."""

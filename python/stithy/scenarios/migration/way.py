@@ -218,6 +218,9 @@ class WayKind(Plugin):
     servers_beside: int = 0
     """How many servers more run meanwhile, each with the memory of the database."""
 
+    room_share: float = 0.0
+    """What it needs on either side besides, relative to what the database may need."""
+
     def explain_refusal(self, study: "Study", candidate: str) -> str | None:
         """Say why it cannot move a candidate's database; None where it can."""
         raise NotImplementedError

@@ -22,6 +22,8 @@ class BtrfsReplace(WayKind):
     text = "moves the blocks of a btrfs to the other drive, below the running server"
     needs = plugins(LayerKind)[FILESYSTEM].needs
     parts = (REPLACE,)
+    # It makes a new chunk for each that it copies, while users write to others.
+    room_share = 1.0
 
     def explain_refusal(self, study: "Study", candidate: str) -> str | None:
         """Refuse what is not one emulated drive with btrfs on either side, the other as large."""
