@@ -229,6 +229,15 @@ class CapacityFinding:
     most: str | None
     setting: Point | None = None
 
+    @property
+    def contenders(self) -> list[Capacity]:
+        """Those that no other bracket lies clearly above."""
+        return [
+            one
+            for one in self.of
+            if not any(_is_above(other, one, self.search) for other in self.of)
+        ]
+
 
 def find_capacities(evidence: Evidence) -> tuple[CapacityFinding, ...]:
     """What the searches have found so far, one at each setting of what varied beside the users.

@@ -10,6 +10,7 @@ import pytest
 from stithy.analysis.analyze import list_isolations
 from stithy.analysis.bottlenecks.judge import Cause
 from stithy.analysis.capacity import Capacity, CapacityFinding, End
+from stithy.analysis.checks.instruments import DRIVE_SLOWED
 from stithy.analysis.effect import Effect, make_unknown_effect
 from stithy.analysis.findings import Comparison, Finding, LimitedCapacity, Limits
 from stithy.analysis.verdict import Call, Verdict
@@ -178,6 +179,24 @@ def test_a_finding_is_said_with_its_direction(finding: Finding, parts: list[str]
     assert [part for part in parts if part not in said] == [], said
 
 
+DISTURBED = ((0.0, 0.1), (0.0, 0.0), (0.0, 0.2), (0.0, 0.0))
+
+
+@pytest.mark.parametrize(("call", "interval", "bounds", "words"), [
+    (Call.BETTER, (1.5, 2.5), DISTURBED, "Even so, the verdict holds: 2 of 4 blocks were disturbed "
+     "(“emulated drive too slow”), which changed a ratio by at most 22 %, and the interval"),
+    (Call.UNDECIDED, (0.9, 2.5), DISTURBED, " by at most 22 %; the interval includes that."),
+    (Call.UNDECIDED, (None, None), DISTURBED[:1], "1 of 1 block was disturbed "
+     "(“emulated drive too slow”), which changed a ratio by at most 11 %. A test needs"),
+])  # fmt: skip
+def test_disturbed_blocks_are_said(call: Call, interval: Any, bounds: Any, words: str) -> None:
+    """With what they changed at most; no interval is said to include it where there is none."""
+    low, high = interval
+    finding = _compared(2.0, call, blocks=len(bounds), flags=(DRIVE_SLOWED,))
+    finding = replace(finding, effect=Effect(2.0, low, high, len(bounds), bounds=bounds))
+    assert words in _say(finding)
+
+
 def _busy(limit: str, share: float) -> Cause:
     return Cause(limit, share, 4, 4, "", 0.2, True, "server-cpu", share)
 
@@ -211,6 +230,8 @@ SATA, DRIVER = Capacity("sata", End(34, 0.95, 2), End(36, 1.08, 2)), "the driver
 @pytest.mark.parametrize(("of", "words"), [
     ([SATA, replace(SATA, candidate="ssd")],
      "not known which of sata and ssd serves more, because their brackets are too close"),
+    ([SATA, replace(SATA, candidate="ssd"), Capacity("hdd", End(2, 0.4, 2), End(3, 1.4, 2))],
+     "not known which of sata and ssd serves most, because their brackets are too close"),
     ([replace(SATA, high=None), Capacity("ssd", End(34, 0.9, 2), None)], "the search ends below"),
     ([Capacity("hdd", None, None, 1, DRIVER)], "whether hdd serves 1 user within 1 s is not"),
     ([Capacity("sata", End(64, 0.3, 2), None, 68, DRIVER)],

@@ -171,15 +171,17 @@ def _describe_disturbed(finding: Comparison) -> str:
     most = max(map(max, bounds))
     most = math.expm1(most) if is_ratio else most
     by = format_share(most) if is_ratio else wording.format_quantity(finding.metric, most)
+    disturbed = sum(map(any, bounds))
     seen = (
-        "{disturbed} of {blocks:+block} were disturbed ({names}), which changed a {what} by at "
-        "most {most}"
+        f"{{disturbed}} of {{blocks:+block}} {'was' if disturbed == 1 else 'were'} disturbed "
+        "({names}), which changed a {what} by at most {most}"
     )
-    template = f"{seen}; the interval includes that"
     if finding.verdict.decided:
         template = f"even so, the verdict holds: {seen}, and the interval includes that"
+    else:
+        template = seen if finding.effect.low is None else f"{seen}; the interval includes that"
     return Statement(
-        template, disturbed=sum(map(any, bounds)), blocks=len(bounds),
+        template, disturbed=disturbed, blocks=len(bounds),
         names=format_list([f"“{flag.value}”" for flag in finding.flags]),
         what="ratio" if is_ratio else "difference", most=Styled(most, by),
     )  # fmt: skip
