@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -10,7 +11,7 @@ from stithy.activities.hammer.judge import LEDGER
 from stithy.activity import get_table
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.gathering import WindowRecord, judge
-from stithy.errors import InfrastructureError, StithyError
+from stithy.errors import InfrastructureError, PreconditionError, StithyError
 from stithy.plan.expand import expand
 from stithy.point import Point
 from stithy.scenarios.durability.judge import CutRuling, bound_share, list_tallies
@@ -262,6 +263,9 @@ def test_a_check_that_fails_is_no_loss() -> None:
     lost.read({"ledger": fail, "conditions": fail})
     lost.require_work("window w")
     assert lost.is_lost()
+    held = Mock(side_effect=PreconditionError("it is held", where="here", remedy="none"))
+    with pytest.raises(PreconditionError):
+        Aftermath().keep("the storage did not come back", held)
     unknown = make_window("off", 1, 0)
     evidence = gather(make_window("off", 0, 0), replace(unknown, values={}))
     [tally] = list_tallies(evidence)

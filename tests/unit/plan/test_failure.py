@@ -12,7 +12,7 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.cluster.daemons import OsdStatus, Status
-from stithy.errors import InfrastructureError, Interrupted, StithyError
+from stithy.errors import InfrastructureError, Interrupted, PreconditionError, StithyError
 from stithy.plan.expand import expand
 from stithy.registry import plugins
 from stithy.results.hlog import LoggedHistogram, LoggedInterval
@@ -326,6 +326,7 @@ def test_of_several_faults_one_that_stays_keeps_no_other() -> None:
     ("where", "error", "lost", "moved"),
     [
         ("heal", InfrastructureError("it hangs", where="here", remedy="none"), set(), {"one"}),
+        ("heal", PreconditionError("it is held", where="here", remedy="none"), set(), {"one"}),
         ("rebuild", Interrupted("stopped", where="here", remedy="none"), set(), {"one"}),
         ("rebuild", InfrastructureError("slow", where="here", remedy="none"), {"one"}, set()),
     ],
@@ -345,7 +346,7 @@ def test_storage_that_stays_broken_is_made_anew(
     activity, fails = FaultActivity("osd-killed", context, window), Mock(side_effect=error)
     broken = Mock(**{"heal": Mock(), "rebuild": Mock(return_value=None), where: fails})
     activity._fault, activity._at.struck_s, broken.examines = broken, 1.0, False
-    with suppress(InfrastructureError), activity.ready():
+    with suppress(InfrastructureError, PreconditionError), activity.ready():
         pass
     assert (set(volumes.lost), volumes.moved) == (lost, moved)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from stithy.clock import SystemClock
 from stithy.cluster.scrub import ScrubResult
 from stithy.drives.power_cut import CutRule
-from stithy.errors import InfrastructureError, Interrupted, StithyError
+from stithy.errors import InfrastructureError, Interrupted, PreconditionError, StithyError
 from stithy.plan.steps import WindowPlan
 from stithy.scenarios.durability.declared import CONTROL, NONE
 from stithy.scenarios.durability.plan import derive_cut_seed
@@ -157,10 +157,13 @@ class Aftermath:
         return False
 
     def try_to(self, what: str, work: Callable[[], object]) -> bool:
-        """Do it; what it fails with is no damage, but not known. Whether it did."""
+        """Do it; what it fails with is no damage, but not known. Whether it did.
+
+        What the machine refuses, such as a drive that another program holds, says nothing: raised.
+        """
         try:
             work()
-        except Interrupted:
+        except (Interrupted, PreconditionError):
             raise
         except StithyError as error:
             self.unread.append(f"{what}: {error.text}")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from stithy.errors import InfrastructureError, Interrupted
+from stithy.errors import InfrastructureError, StithyError
 from stithy.plan.steps import WindowPlan
 from stithy.registry import plugins
 from stithy.results.phases import Phase
@@ -87,7 +87,7 @@ class FaultActivity(TimedActivity):
         if self._at.healed_s is None:
             try:
                 self._heal()
-            except (InfrastructureError, Interrupted):
+            except StithyError:
                 volume = self._target.volume
                 if volume.clusters or volume.drives:  # others only had a fault of their server
                     volumes.moved.add(candidate)
@@ -97,7 +97,7 @@ class FaultActivity(TimedActivity):
                 fault.rebuild(self._target, self._keys)
             except InfrastructureError:
                 volumes.lost[candidate] = "its repair was cut short"
-            except Interrupted:
+            except StithyError:
                 volumes.moved.add(candidate)
 
     def act(self) -> None:
