@@ -93,7 +93,6 @@ class FileError(UserError):
         self.problems = tuple(problems)
 
     def parts(self) -> tuple[StithyError, ...]:
-        """The problems."""
         return self.problems
 
 
@@ -116,7 +115,6 @@ class Refused(PreconditionError):
             self.exit = Exit.USAGE
 
     def parts(self) -> tuple[StithyError, ...]:
-        """The problems."""
         return self.problems
 
 

@@ -130,7 +130,6 @@ class Root(Need):
     """The rights of root."""
 
     def judge(self, machine: Machine) -> Judgement:
-        """Whether this user has them."""
         if machine.is_root and _may_mount(machine):
             return Judgement("root", "there", "this user is root")
         if machine.is_root:
@@ -223,7 +222,6 @@ class ProgramNeed(Need):
     oldest: tuple[int, ...] = ()
 
     def judge(self, machine: Machine) -> Judgement:
-        """Whether it is there, in which version."""
         path = machine.program(self.name)
         install = self.package.install(machine)
         if path is None:
@@ -312,7 +310,6 @@ class OwnProgram(Need):
     name: str
 
     def judge(self, machine: Machine) -> Judgement:
-        """Whether it is there and starts."""
         path = machine.program(self.name)
         if path is None:
             remedy = "install Stithy (`pip install .`), or build it: `cargo build --release`"
@@ -331,7 +328,6 @@ class PythonPackage(Need):
     extra: str
 
     def judge(self, machine: Machine) -> Judgement:
-        """Whether it is installed for this Python."""
         if found := machine.package(self.name):
             return Judgement(self.name, "there", found)
         remedy = f"pip install 'stithy[{self.extra}]'"
@@ -364,7 +360,6 @@ class Readable(Need):
     remedy: str
 
     def judge(self, machine: Machine) -> Judgement:
-        """Whether it can be read."""
         if machine.text(self.path) is not None:
             return Judgement(self.path, "there", "it is readable")
         return Judgement(self.path, "missing", "the kernel does not report it here", self.remedy)
@@ -375,7 +370,6 @@ class MemoryLimitNeed(Need):
     """A memory control group that can be made."""
 
     def judge(self, machine: Machine) -> Judgement:
-        """Whether one can."""
         problem = machine.find_memory_limit_problem()
         if problem is None:
             version = machine.facts["cgroup_version"].value
@@ -393,7 +387,6 @@ class CpuShare(Need):
     """A control group that limits the CPU time of its processes."""
 
     def judge(self, machine: Machine) -> Judgement:
-        """Whether one can be made."""
         return _limit("share of CPU time", machine.find_cpu_share_problem(), "`cpu`", machine)
 
 
@@ -402,7 +395,6 @@ class IoLimit(Need):
     """A control group that limits what its processes read and write."""
 
     def judge(self, machine: Machine) -> Judgement:
-        """Whether one can be made."""
         problem = machine.find_io_limit_problem()
         return _limit("limit of reads and writes", problem, "`io` or `blkio`", machine)
 

@@ -50,7 +50,6 @@ class HungOptions(DriveFaultOptions):
     )  # fmt: skip
 
     def make_fault(self, size_bytes: int) -> "AnyFault":
-        """Stall."""
         from stithy.wire.drive.jobs import StallFault
 
         return StallFault(duration_s=self.duration_s)
@@ -78,7 +77,6 @@ class SlowOptions(ShareOptions):
     )  # fmt: skip
 
     def make_fault(self, size_bytes: int) -> "AnyFault":
-        """Make it slow."""
         from stithy.wire.drive.jobs import Slow
 
         return Slow(factor=self.factor, added_s=self.added_s, share=self.share / 100)
@@ -108,7 +106,6 @@ class StutteringOptions(DriveFaultOptions):
         return self
 
     def make_fault(self, size_bytes: int) -> "AnyFault":
-        """Repeat a slow and a usual phase."""
         from stithy.wire.drive.jobs import FaultSchedule, Phases, SlowPhase
 
         times_s = ((self.slow_s, self.added_s), (self.every_s - self.slow_s, 0.0))
@@ -128,7 +125,6 @@ class ScheduledOptions(DriveFaultOptions):
     )  # fmt: skip
 
     def make_fault(self, size_bytes: int) -> "AnyFault":
-        """Follow it."""
         from stithy.wire.drive.jobs import FaultSchedule, Shipped
 
         return FaultSchedule(schedule=Shipped(name=self.schedule))
@@ -156,7 +152,6 @@ class ErrorOptions(RangeOptions, ShareOptions):
     )  # fmt: skip
 
     def make_fault(self, size_bytes: int) -> "AnyFault":
-        """Fail requests to the region."""
         from stithy.wire.drive.jobs import Errors
 
         return Errors(
@@ -182,7 +177,6 @@ class CorruptingOptions(RangeOptions, SeededOptions):
     )
 
     def make_fault(self, size_bytes: int) -> "AnyFault":
-        """Flip bits of the region."""
         from stithy.wire.drive.jobs import Corrupt
 
         offset = self.offset_bytes or 0
@@ -213,7 +207,6 @@ class PowerCutOptions(SeededOptions):
         return self
 
     def make_fault(self, size_bytes: int) -> "AnyFault":
-        """Cut the power."""
         from stithy.wire.drive.jobs import PowerCut
 
         return PowerCut(
@@ -228,7 +221,6 @@ class PlainOptions(DriveFaultOptions):
     wire: ClassVar[Mapping[str, object]]
 
     def make_fault(self, size_bytes: int) -> "AnyFault":
-        """Read it as the drive program would."""
         from stithy.wire.drive.jobs import DriveFault
 
         read: TypeAdapter[AnyFault] = TypeAdapter(DriveFault)

@@ -30,17 +30,14 @@ class FileRestore(RestoreMethod):
     keep_work, restore_work, first_work = ("copy",), ("copy",), ("copy",)
 
     def keep(self, context: "Context", dataset: "Dataset", master: Path) -> "Contents":
-        """Copy what was loaded."""
         from stithy.run import datasets
 
         return datasets.copy_loaded(context, dataset, master)
 
     def describe(self, contents: "Contents") -> str:
-        """Say its size."""
         return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
 
     def put_back(self, context: "Context", candidate: str, every: "Sequence[Dataset]") -> Restored:
-        """Replace the candidate's database by a copy of the master copy, for each instance."""
         from stithy.run.datasets import copy_back
 
         return copy_back(context, candidate, every)

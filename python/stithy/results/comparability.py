@@ -198,11 +198,9 @@ class NotComparable(UserError):
         )
 
     def parts(self) -> tuple[StithyError, ...]:
-        """One error a fact, and how to ignore it."""
         return self.facts
 
     def details(self) -> Mapping[str, Any]:
-        """Every fact with its values in both runs."""
         return {"facts": [asdict(difference) for difference in self._differences]}
 
 

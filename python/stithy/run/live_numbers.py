@@ -156,7 +156,6 @@ def serve_numbers(address: Address, text: Callable[[], str]) -> Iterator[str]:
         """Answers one program that asks for the numbers."""
 
         def tell(self, path: str) -> None:
-            """Tell the numbers, or that there is nothing else."""
             if path != PATH:
                 self.answer(404, PLAIN_TYPE, f"the numbers are at {PATH}\n".encode())
                 return

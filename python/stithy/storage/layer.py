@@ -333,7 +333,6 @@ class LevelKeys(LayerKeys):
     level: Level = Field(default="raid1", description=LEVELS, examples=["single"])
 
     def limit_members(self) -> tuple[int, int | None]:
-        """Give those of the level."""
         return MEMBERS[self.level]
 
     def count_redundancy(self, count: int) -> float:

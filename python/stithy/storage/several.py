@@ -71,12 +71,10 @@ class SeveralSources(Storage):
         self._owners: dict[Path, Storage] = {}
 
     def check(self) -> None:
-        """Each of them."""
         for group in self._groups:
             group.provider.check()
 
     def place(self) -> Path | None:
-        """Where the data lie."""
         return self._groups[0].provider.place()
 
     def list_rooms(self) -> tuple[Room, ...]:
@@ -89,17 +87,14 @@ class SeveralSources(Storage):
         )  # fmt: skip
 
     def list_cautions(self) -> tuple[str, ...]:
-        """All of them, each once."""
         said = (caution for group in self._groups for caution in group.provider.list_cautions())
         return tuple(dict.fromkeys(said))
 
     def describe_identity(self) -> str | None:
-        """Of each that has one, with its role."""
         known = ((group.roles[0], group.provider.describe_identity()) for group in self._groups)
         return "; ".join(f"{role}: {words}" for role, words in known if words is not None) or None
 
     def list_profile_times_s(self) -> Mapping[tuple[str, str], float]:
-        """Of all drives."""
         return {
             key: asked_s
             for group in self._groups
@@ -107,7 +102,6 @@ class SeveralSources(Storage):
         }
 
     def find_dead_run(self) -> str | None:
-        """The dead run that left something on any."""
         return next(filter(None, (group.provider.find_dead_run() for group in self._groups)), None)
 
     def find_surviving_volume(self, run_id: str) -> Path | None:
@@ -116,7 +110,6 @@ class SeveralSources(Storage):
         return found[0] if all(found) else None
 
     def provision(self, run_id: str, record: Record) -> Volume:
-        """All volumes, one after the other."""
         made: dict[Role, Volume] = {}
         for group in self._groups:
             volume = group.provider.provision(run_id, record)
@@ -127,15 +120,12 @@ class SeveralSources(Storage):
         return replace(data, others=made)
 
     def measure_space(self, volume: Volume) -> Space:
-        """Asked of the one that made it."""
         return self._owners[volume.path].measure_space(volume)
 
     def keep(self) -> None:
-        """Each of them."""
         for group in self._groups:
             group.provider.keep()
 
     def release(self) -> None:
-        """Each of them."""
         for group in self._groups:
             group.provider.release()

@@ -132,15 +132,12 @@ class BrokerageKeys(WorkloadKeys):
 
     @property
     def size(self) -> Size:
-        """Customers and initial trade days."""
         return {"customers": self.customers, "days": self.days}
 
     def choice(self, driving: Driving) -> BrokerageChoice:
-        """Size, prices, delays and skew."""
         return BrokerageChoice.model_validate({**self.size, **self.options(driving)})
 
     def options(self, driving: Driving) -> Options:
-        """Prices, delays and skew."""
         return self.model_dump(exclude={"name", *self.size})
 
     def count_connections(self, users: int) -> int:
@@ -167,7 +164,6 @@ class Brokerage(Workload):
         return SMALL if few else None
 
     def in_words(self, options: Options) -> Sequence[str]:
-        """Prices, delays and skew, each with its number."""
         words = {
             "price_period_s": "prices swing once in {}",
             "exchange_delay_s": "the exchange answers after {} in the mean",

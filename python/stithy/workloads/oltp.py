@@ -186,7 +186,6 @@ class OltpKeys(WorkloadKeys):
 
     @property
     def size(self) -> Size:
-        """Tables, and rows in each."""
         return {"tables": self.tables, "rows": self.rows}
 
     @property
@@ -195,7 +194,6 @@ class OltpKeys(WorkloadKeys):
         return StatementCounts.model_validate(self.model_dump(include=_COUNTED))
 
     def choice(self, driving: Driving) -> OltpChoice:
-        """Reach, mix and distribution."""
         rows = ceil(driving.touched(self.units) / self.tables)
         return OltpChoice(
             tables=self.tables,
@@ -209,7 +207,6 @@ class OltpKeys(WorkloadKeys):
         )
 
     def options(self, driving: Driving) -> Options:
-        """Mix, statements and distribution; whatever they do not use is left out."""
         counts = self.model_dump(include=_COUNTED & {*self._list_used()})
         law = {key: value for key, value in self._describe_law().items() if key != "law"}
         return {
@@ -222,7 +219,6 @@ class OltpKeys(WorkloadKeys):
         }
 
     def misfits(self, driving: Driving) -> Iterator[Misfit]:
-        """Keys that say nothing with the others, and a ledger of what leaves nothing."""
         given, used = self.model_dump(include=self.model_fields_set), self._list_used()
         # Those that only some mixes and distributions use.
         names = (*READS, *WRITES, "range_rows", "skip_trx", *sum(PARAMETERS.values(), ()))
@@ -274,7 +270,6 @@ class Oltp(Workload):
     """What the options of oltp mean for planning and reporting."""
 
     def in_words(self, options: Options) -> Sequence[str]:
-        """Mix, distribution, and what is not as sysbench has it by default."""
         counts = {
             key.replace("_", " "): options[key]
             for key, field in OltpKeys.model_fields.items()

@@ -154,11 +154,9 @@ class OrderEntryKeys(WorkloadKeys):
 
     @property
     def size(self) -> Size:
-        """Warehouses."""
         return {"warehouses": self.warehouses}
 
     def shape(self) -> DataShape:
-        """As the section says."""
         return DataShape.model_validate(self.data.model_dump())
 
     def find_home_users(self, driving: Driving) -> int | None:
@@ -172,7 +170,6 @@ class OrderEntryKeys(WorkloadKeys):
         return self.delivery == "deferred" or driving.is_keyed
 
     def choice(self, driving: Driving) -> Choice:
-        """Homes, reach, mix and execution mode."""
         reached = driving.touched(self.warehouses)
         return Choice(
             warehouses=self.warehouses,
@@ -184,7 +181,6 @@ class OrderEntryKeys(WorkloadKeys):
         )
 
     def options(self, driving: Driving) -> Options:
-        """Homes, deliveries, mix and execution mode."""
         return {
             "users_per_warehouse": self.find_home_users(driving),
             "delivery": "deferred" if self.is_deferred(driving) else "awaited",
@@ -198,7 +194,6 @@ class OrderEntryKeys(WorkloadKeys):
         return None if homes is None else homes * driving.touched(self.warehouses)
 
     def misfits(self, driving: Driving) -> Iterator[Misfit]:
-        """Homes, deliveries and waits that the load does not have, or has otherwise."""
         homes, delivery = self.find_home_users(driving), ("workload", "delivery")
         if driving.is_open and self.users_per_warehouse is not None:
             right = "leave it out: in an open loop each transaction chooses a random warehouse"
@@ -246,7 +241,6 @@ class OrderEntry(Workload):
         return HAMMERDB if options.get("profile") == "hammerdb" else None
 
     def in_words(self, options: Options) -> Sequence[str]:
-        """Deliveries and homes where they are not as usual; mix and keys."""
         homes, label = options.get("users_per_warehouse"), self.label(options, {})
         return [
             *(["deliveries deferred"] if self.defers(options) else []),

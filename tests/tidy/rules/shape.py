@@ -44,6 +44,29 @@ def rust_says_what_it_is_for(project: Project) -> Iterator[Finding]:
             yield source.found(1, "no module comment", "begin with `//!` and what it answers")
 
 
+def methods_say_what_they_do(project: Project) -> Iterator[Finding]:
+    """A public method has a docstring, unless a class above it describes the method."""
+    sources = list(project.under(*PYTHON, suffix=".py"))
+    classes = [(source, node) for source in sources for node in source.tree.body
+               if isinstance(node, ast.ClassDef)]  # fmt: skip
+    by_name = {found.name: found for _, found in classes}
+
+    def is_described(method: str, found: ast.ClassDef) -> bool:
+        bases = (ast.unparse(base).split("[")[0].split(".")[-1] for base in found.bases)
+        above = (by_name[name] for name in bases if by_name.get(name, found) is not found)
+        return any(isinstance(node, ast.FunctionDef) and node.name == method
+                   and ast.get_docstring(node) for node in found.body) or any(
+                       is_described(method, each) for each in above)  # fmt: skip
+
+    for source, found in classes:
+        for node in () if found.name.startswith("_") else found.body:
+            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+                continue
+            if not is_described(node.name, found):
+                problem = f"{found.name}.{node.name} has no docstring"
+                yield source.found(node, problem, "say what it does")
+
+
 # `timeout` is not among them: it is Python's own name where a process is waited for.
 DIMENSIONS = {"duration", "time", "latency", "lateness", "interval", "delay", "age", "elapsed",
               "size", "space"}  # fmt: skip
@@ -74,6 +97,10 @@ RULES = (
     Rule("functions are short", functions_are_short,
          breaks={"python/stithy/long.py": "def f():\n" + "    x = 1\n" * 70},
          keeps={"python/stithy/long.py": 'def f():\n    """F."""\n' + "    x = 1\n" * 69}),
+    Rule("methods say what they do", methods_say_what_they_do,
+         breaks={"python/stithy/a.py": "class A:\n    def f(self): ...\n"},
+         keeps={"python/stithy/a.py": 'class A:\n    def f(self):\n        """F."""\n',
+                "python/stithy/b.py": "class B(A):\n    def f(self): ...\n"}),
     Rule("Rust modules say what they are for", rust_says_what_it_is_for,
          breaks={"crates/wire/src/lib.rs": "mod job;\n"},
          keeps={"crates/wire/src/lib.rs": "//! Messages.\nmod job;\n"}),

@@ -25,7 +25,6 @@ class ServerBackups(Backups):
         return "nothing to prepare"
 
     def take(self, instance: Instance, log: Path) -> Cycle:
-        """Back the database up, instead of the backup before. Raises Interrupted, nothing else."""
         clock, remote = self.context.session.clock, self._remote
         began_s, held = clock.now_s(), remote.size_bytes()
         name, way = self._make_name(FOLDER), self._method

@@ -203,7 +203,6 @@ def make_handler(feed: LiveFeed, token: "Secret | None") -> "type[LiveHandler]":
         """Answers one browser."""
 
         def tell(self, path: str) -> None:
-            """Answer what is at a path."""
             if path == "/":
                 self.answer(200, HTML_TYPE, page, Content_Security_Policy=policy)
             elif path == "/events":

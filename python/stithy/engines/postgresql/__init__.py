@@ -96,7 +96,6 @@ class PostgreSQLEngine(Engine):
 
     @property
     def declaration(self) -> Declaration:
-        """Waits, errors, metrics and checks."""
         from stithy.engines.postgresql.declaration import ENGINE
 
         return ENGINE
@@ -129,7 +128,6 @@ class PostgreSQLEngine(Engine):
         return (_size_bytes(given) or _size_bytes(_MAX_WAL_SIZE)) * 6 // 5
 
     def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
-        """Give the engine as a study asks for it."""
         from stithy.engines.postgresql.engine import PostgreSQL
 
         return PostgreSQL(request)
@@ -151,38 +149,32 @@ class PostgreSQLEngine(Engine):
         remove_segment(facts)
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
-        """Give the database of a URL, as libpq reads it."""
         from stithy.engines.postgresql.endpoint import open_endpoint
 
         return open_endpoint(url, password)
 
     def connect_remote(self, url: Secret, password: Secret | None = None) -> "instance.Remote":
-        """Give the database of somebody's server, connected."""
         from stithy.engines.postgresql.endpoint import resolve
         from stithy.engines.postgresql.remote import RemotePostgreSQL
 
         return RemotePostgreSQL(resolve(url, password))
 
     def locate(self, url: Secret) -> str:
-        """Say where a URL leads."""
         from stithy.engines.postgresql.url import parse_url
 
         return parse_url(url).place
 
     def get_native_restore(self) -> "instance.NativeRestore":
-        """Give what copies template databases."""
         from stithy.engines.postgresql import upkeep
 
         return upkeep
 
     def get_replication(self) -> "instance.Replication":
-        """Give streaming replication."""
         from stithy.engines.postgresql import replication
 
         return replication
 
     def get_chores(self) -> "instance.Chores":
-        """Give what makes databases anew and scans tables."""
         from stithy.engines.postgresql import upkeep
 
         return upkeep

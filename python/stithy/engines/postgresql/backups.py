@@ -55,11 +55,9 @@ class BaseBackup(BackupMethod):
         return None
 
     def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
-        """Its own, and what unpacks."""
         return {BASEBACKUP: CLIENT, "tar": Package("tar", "tar"), **list_packers(options)}
 
     def ask_version(self, programs: Path) -> Command:
-        """Without a server."""
         return Command([str(programs / BASEBACKUP), "--version"])
 
     def back_up(self, job: BackupJob, source: Source) -> Command:
@@ -147,7 +145,6 @@ class Dump(BackupMethod):
         return COMMITS_PER_SESSION * (options.processes + 1)
 
     def ask_version(self, programs: Path) -> Command:
-        """Without a server."""
         return Command([str(programs / "pg_dump"), "--version"])
 
     def back_up(self, job: BackupJob, source: Source) -> Command:
@@ -163,7 +160,6 @@ class Dump(BackupMethod):
         )  # fmt: skip
 
     def load(self, job: BackupJob, fresh: Source) -> Sequence[Command]:
-        """Make the database with its rows, indexes and constraints; then gather statistics."""
         jobs = f"--jobs={job.options.processes}"
         every = [
             [
@@ -234,7 +230,6 @@ class PgBackRest(BackupMethod):
         return {"archive_mode": "on", "archive_command": f'{command} "%p"'}
 
     def prepare(self, job: BackupJob, data: Path) -> Sequence[Command]:
-        """Make the repository of a database whose server does not run."""
         words = [*_list_words(job.folder, data), "--no-online", "stanza-create"]
         return [Command(words, environment={"LC_ALL": "C"}, directory=job.folder)]
 
@@ -256,7 +251,6 @@ class PgBackRest(BackupMethod):
         )  # fmt: skip
 
     def locate_last(self, folder: Path) -> Path:
-        """The directory of the last backup."""
         return (folder / "repository/backup" / STANZA / "latest").resolve()
 
     def restore(self, job: BackupJob, data: Path) -> Sequence[Command]:

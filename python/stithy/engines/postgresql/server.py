@@ -148,7 +148,6 @@ class Server(ServerProcess, PostgreSQLEndpoint):
 
     @property
     def far_url(self) -> Secret:
-        """As `ServerProcess`."""
         server = f"{self.address}:{self._port}"
         plain = {"sslmode": "disable"}
         return write_url("postgresql", ROLE, self.password, server, DATABASE, plain)
@@ -166,7 +165,6 @@ class Server(ServerProcess, PostgreSQLEndpoint):
         return write_url("postgresql", ROLE, password, "", DATABASE, options)
 
     def can_answer(self) -> bool:
-        """Whether a session can be opened now."""
         try:
             with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as connection:
                 connection.run("SELECT 1")
@@ -195,7 +193,6 @@ class Server(ServerProcess, PostgreSQLEndpoint):
                 session.run(f"CREATE TABLESPACE {name} LOCATION {quote_text(str(place))}")
 
     def quote_log(self, lines: Sequence[str]) -> str:
-        """As `last_words`."""
         return last_words(lines)
 
     def checkpoint(self) -> None:

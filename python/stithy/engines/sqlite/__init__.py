@@ -53,7 +53,6 @@ class FileBackup(BackupMethod):
         return f"sqlite {sqlite3.sqlite_version}"
 
     def restore(self, job: BackupJob, data: Path) -> "Sequence[Command]":
-        """Copy the file, and check it."""
         from stithy.hosts.runner import Command
 
         file = str(data / FILE)
@@ -70,7 +69,6 @@ class Online(FileBackup):
     )
 
     def back_up(self, job: BackupJob, source: Source) -> "Command":
-        """Copy all pages, no faster than the options say."""
         rate = str(job.options.bytes_per_s or 0)
         return _command("back-up", str(source.data / FILE), str(job.folder / FILE), rate)
 
@@ -83,7 +81,6 @@ class VacuumInto(FileBackup):
     no_bandwidth = "it reads as fast as it can (online has one)"
 
     def back_up(self, job: BackupJob, source: Source) -> "Command":
-        """Write what is in use."""
         return _command("vacuum", str(source.data / FILE), str(job.folder / FILE))
 
 
@@ -210,13 +207,11 @@ class SQLite(Engine):
         return 0 if complete(settings)["autocheckpoint"] == "0" else LOG_BYTES
 
     def configure(self, request: "instance.Request") -> "instance.ConfiguredEngine":
-        """Give the engine as a study asks for it."""
         from stithy.engines.sqlite.database import ConfiguredSQLite
 
         return ConfiguredSQLite(request)
 
     def find_damage(self, instance: "instance.Instance") -> str | None:
-        """Find what its `integrity_check` and `foreign_key_check` find."""
         import sqlite3
 
         from stithy.engines.sqlite.copies import check
@@ -239,13 +234,11 @@ class SQLite(Engine):
         return ""
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
-        """Give the database of a URL, which has no password."""
         from stithy.engines.sqlite.database import DatabaseFile
 
         return DatabaseFile(url)
 
     def locate(self, url: Secret) -> str:
-        """Say which file a URL names."""
         from stithy.engines.sqlite.database import read_file
 
         return str(read_file(url))

@@ -45,7 +45,6 @@ class NativeBackup(ServerMethod):
         return super().explain_refusal(options)
 
     def back_up_inside(self, url: Secret, name: str, options: BackupOptions) -> Progress:
-        """Back it up."""
         from stithy.engines.sqlserver import native
 
         remote = _connect(url)
@@ -64,7 +63,6 @@ class NativeBackup(ServerMethod):
     def restore_beside(
         self, url: Secret, name: str, options: BackupOptions, beside: str
     ) -> Progress:
-        """Restore it to files beside those of the database."""
         from stithy.engines.sqlserver import native
 
         remote = _connect(url)
@@ -75,7 +73,6 @@ class NativeBackup(ServerMethod):
         return native.run_watched(remote, statement)
 
     def locate_beside(self, url: Secret, beside: str) -> Secret:
-        """Give the same URL with another database."""
         from dataclasses import replace
 
         from stithy.engines.sqlserver.given import parse_url
@@ -83,14 +80,12 @@ class NativeBackup(ServerMethod):
         return replace(parse_url(url), database=beside).url
 
     def drop_beside(self, url: Secret, beside: str) -> None:
-        """Drop it."""
         from stithy.engines.sqlserver import native
 
         with _connect(url).connect_master() as master:
             native.drop_database(master, beside)
 
     def remove_backup(self, url: Secret, name: str) -> None:
-        """Let the server delete its files."""
         from stithy.engines.sqlserver import native
 
         remote = _connect(url)
@@ -234,7 +229,6 @@ class SQLServerEngine(Engine):
     declaration = ENGINE
 
     def explain_setting(self, name: str, value: str) -> tuple[str, str] | None:
-        """Say why a study may not give a setting; only those of `given.CHOICES` are there."""
         from stithy.engines.sqlserver import given
 
         return given.explain_setting(name, value)
@@ -248,26 +242,22 @@ class SQLServerEngine(Engine):
     def describe_settings(
         self, settings: Mapping[str, str], *, keeps_inside: bool
     ) -> Iterator[str]:
-        """What is set of a database by URL, and what the restore costs."""
         from stithy.engines.sqlserver.given import make_wish
 
         return make_wish(settings).list_cautions(keeps_inside=keeps_inside)
 
     def connect(self, url: Secret, password: Secret | None = None) -> "instance.Endpoint":
-        """Give the database of a URL."""
         from stithy.engines.sqlserver.endpoint import SQLServerEndpoint
         from stithy.engines.sqlserver.given import parse_url
 
         return SQLServerEndpoint(parse_url(url, password).url)
 
     def connect_remote(self, url: Secret, password: Secret | None = None) -> "instance.Remote":
-        """Give the database of somebody's server, connected."""
         from stithy.engines.sqlserver.remote import connect_remote
 
         return connect_remote(url, password)
 
     def locate(self, url: Secret) -> str:
-        """Say where a URL leads."""
         from stithy.engines.sqlserver.given import parse_url
 
         return parse_url(url).place

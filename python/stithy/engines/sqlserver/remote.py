@@ -276,7 +276,6 @@ class RemoteSQLServer(NotStarted, SQLServerEndpoint):
         return int((pages[0][0] if pages else 0) or 0) * 8192
 
     def round_trip_s(self) -> float:
-        """Ask what needs no work: one message there, one answer back."""
         with self.connect_master() as session:
             return measure_round_trip_s(lambda: session.run("SELECT 1"))
 

@@ -66,7 +66,6 @@ class DataPlot(Plot):
     data: str
 
     def draw(self, context: Context) -> Figure:
-        """Make the figure."""
         drawing = Drawing()
         chart = self.draw_chart(context, drawing)
         return drawing.figure(
@@ -179,12 +178,10 @@ class ByLevel(DataPlot):
         return PageTable(self.name, self.data, shows, pl.DataFrame(rows).drop("level"))
 
     def explain(self) -> str:
-        """Say what is plotted, then what bars are, where there are any."""
         points = (series.points for series in chain(*self.rows))
         return self.caption + next(filter(None, map(explain_bars, points)), "")
 
     def describe(self, context: Context) -> str:
-        """Name the charts and the candidates."""
         charts = ", ".join(series.title for series in self.rows[0])
         if len(self.rows) > 1:
             names = ", ".join(row[0].cells[0] for row in self.rows)
@@ -261,7 +258,6 @@ class Stacks(DataPlot):
         return find_domain([{"value": top} for top in tops.values()], log=False)
 
     def make_table(self, context: Context) -> PageTable:
-        """Make a row for each part."""
         shows = (
             context.axis_show,
             Show("candidate", "candidate"),
@@ -272,7 +268,6 @@ class Stacks(DataPlot):
         return PageTable(self.name, self.data, shows, frame)
 
     def describe(self, context: Context) -> str:
-        """Say how many bars and charts there are."""
         level = f"{'number of ' * context.axis.counts}{context.axis.plural}"
         return (
             f"Stacked bars of {self.noun}, one bar for each {level}, one chart for each candidate."
@@ -337,7 +332,6 @@ class Bars(DataPlot):
         return merge_layers(layers, width=BARS_WIDTH, height=220, title=operation.capitalize())
 
     def make_table(self, context: Context) -> PageTable:
-        """Make a row for each operation."""
         shows = (
             Show("operation", "operation"), Show("candidate", "candidate"),
             Show("block", "block", "count"), Show("cycle", "cycle"),
@@ -347,7 +341,6 @@ class Bars(DataPlot):
         return make_table(self.name, self.data, shows, map(vars, self.durations)).told()
 
     def describe(self, context: Context) -> str:
-        """Say what bars and marks are."""
         return (
             f"Bar charts of the duration of {self.noun}, with a bar for each candidate and a mark "
             "for each cycle."

@@ -31,7 +31,6 @@ class HtmlFormat(ReportFormat):
     name = "html"
 
     def make(self, page: Page, drawings: dict[str, str]) -> bytes:
-        """Render the page with the drawings in it."""
         return render(page, drawings).encode()
 
 

@@ -46,7 +46,6 @@ class MarkdownFormat(ReportFormat):
     name = "md"
 
     def make(self, page: Page, drawings: dict[str, str]) -> bytes:
-        """All that print has, too."""
         del drawings  # they are files of their own
         parts = [part for section in page.sections for part in _set_section(section, page)]
         return ("\n\n".join([*parts, escape_markdown(page.closing)]) + "\n").encode()

@@ -193,7 +193,6 @@ class BackupActivity(BasicActivity):
         yield _average("backup.restore_bytes_per_s", rates, NOT_RESTORED)
 
     def spans(self) -> Iterator[Span]:
-        """One for each backup, and one for each restore, in their order."""
         found = [
             Span(f"{NAME} {number}", each.from_s, each.to_s,
                  FAILED if each.failed_because else DONE, each.failed_because)
@@ -215,7 +214,6 @@ class BackupActivity(BasicActivity):
         return f"{HOLDS}, {NOTHING_LOST}" if self._is_compared else HOLDS
 
     def said(self) -> str:
-        """How long a backup took, and what became of the restore."""
         if not self._good:
             return NONE
         last = self._good[-1]

@@ -313,21 +313,17 @@ class BackupSpec(ScenarioKeys):
 
     @classmethod
     def fill_defaults(cls, keys: Mapping[str, object], engine: str) -> Mapping[str, object]:
-        """Add the engine's default method."""
         return fill_method(keys, engine)
 
     def has_shares(self, load: Load) -> bool:
-        """Whether transactions arrive at shares of a maximum that the study measures first."""
         during = during_of(self.during, load)
         return during is not None and during.kind == "rate"
 
     def find_conflicts(self, load: Load) -> Iterator[Violation]:
-        """What of a load contradicts what users do."""
         yield from find_misfits(self.during, load)
 
     @classmethod
     def has_users(cls, keys: Mapping[str, object]) -> bool:
-        """Whether anybody works in a study with these keys, as written."""
         return keys.get("during") != "idle"
 
     def list_first_points(self, points: Sequence[Point]) -> tuple[Point, ...]:
@@ -336,7 +332,6 @@ class BackupSpec(ScenarioKeys):
         return tuple(dict.fromkeys(find_maximum(each, points[0]) for each in paced))
 
     def find_impossible(self, engine: str, settings: Sequence[Point]) -> Mapping[Point, str]:
-        """The settings that their method cannot have, with its reason."""
         return find_impossible(self._find_method, engine, settings)
 
     def list_spared_points(self, engine: str, points: Sequence[Point]) -> tuple[Point, ...]:

@@ -116,7 +116,6 @@ class BackupScenario(LoadScenario):
     is_by_url = False
 
     def has_urls(self, engine: str) -> bool:
-        """Whether its server makes backups by itself."""
         plugin = plugins(Engine).get(engine)
         return plugin is not None and any(isinstance(way, ServerMethod) for way in plugin.backups)
 
@@ -130,7 +129,6 @@ class BackupScenario(LoadScenario):
         return found
 
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
-        """The methods of all points with the engine that the study has here, with their options."""
         engine = study.database.engine
         every = (find_spec(of) for of in study.variants if of.database.engine == engine)
         return list(dict.fromkeys((spec.method, spec.options) for spec in every))
@@ -198,7 +196,6 @@ class BackupScenario(LoadScenario):
     def plan_windows(
         self, study: Study, block: Block, *, tried: bool = False
     ) -> Iterator[WindowPlan]:
-        """The windows of a block, which have backups where their point says so."""
         rate, spec = block.point.values.get(RATE), find_spec(study)
         if rate == MAXIMUM and block.index:
             return  # once is enough: all rates are shares of one number

@@ -102,7 +102,6 @@ class FioActivity(BasicActivity):
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
-        """fio, its engine, and the targets are there."""
         self._rate = find_rate(self.context, self.window)
         volumes, size = self._spec.volumes, self._spec.size_bytes
         self._targets = list_targets(self.context, self.window.candidate, volumes, size)
@@ -114,7 +113,6 @@ class FioActivity(BasicActivity):
         yield Subject()
 
     def act(self) -> None:
-        """Run the pattern to its end, on all volumes at once."""
         context, window, pattern = self.context, self.window, self._profile.patterns[0]
         workers = split_load(self._targets, self._load(), self._profile.workers)
         began_s = context.session.clock.now_s()
@@ -154,11 +152,9 @@ class FioActivity(BasicActivity):
             path.unlink(missing_ok=True)
 
     def values(self) -> Iterator[WindowValue]:
-        """Of each operation, and of reads and writes together."""
         yield from self._outcome.values() if self._outcome else ()
 
     def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
-        """Whole distributions, and every second."""
         name, outcome = self.window.id, self._outcome
         yield HISTOGRAMS, list(outcome.buckets(name)) if outcome else []
         yield IO_SECONDS, list(outcome.seconds(name)) if outcome else []
@@ -169,7 +165,6 @@ class FioActivity(BasicActivity):
             yield AGENTS, self._by_agents.make_rows(outcome.found.by_host if outcome else ())
 
     def said(self) -> str:
-        """Requests a second, and the 99th percentile."""
         return self._outcome.said() if self._outcome else "nothing"
 
 

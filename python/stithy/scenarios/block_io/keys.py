@@ -361,15 +361,12 @@ class BlockIoSpec(ScenarioKeys):
     )
 
     def count_blocks(self) -> int | None:
-        """Give the number of blocks; None: until the question is decided."""
         return self.repeat
 
     def list_agents(self) -> tuple[str, ...]:
-        """List those that run fio."""
         return self.agents
 
     def list_profiles(self) -> dict[str, IoProfile]:
-        """The profiles that fio runs, as they are run."""
         return {name: self.profile_of(name) for name in self.profiles}
 
     @property

@@ -83,7 +83,6 @@ class BlockIoScenario(PlannedScenario):
     less_room = "a smaller `scenario.block-io.size`, or fewer `volumes`"
 
     def list_factors(self, spec: BlockIoSpec, _: Load | None) -> Mapping[str, Sequence[Value]]:
-        """Each pattern of each profile, and its rates."""
         found: list[Value] = []
         for name in spec.profiles:
             patterns = library.find(name).patterns
@@ -100,11 +99,9 @@ class BlockIoScenario(PlannedScenario):
         }
 
     def leaves_devices(self, study: Study) -> bool:
-        """Whether nothing is written to a block device before its first window."""
         return find_spec(study).precondition == "none"
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
-        """Volumes, targets, windows in rounds, and nothing is left."""
         yield from scenario.plan_provisions(study, scene)
         spec = find_spec(study)
         # Of a file and of a device the same is written.
@@ -132,12 +129,10 @@ class BlockIoScenario(PlannedScenario):
     def plan_windows(
         self, study: Study, block: Block, *, tried: bool = False
     ) -> Iterator[WindowPlan]:
-        """The windows of a block."""
         spec = find_spec(study.at(block.point))
         return scenario.list_windows(block, spec.ramp_up_s, spec.duration_s, ("fio",), tried=tried)
 
     def plan_around(self, _: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
-        """The window, and the baseline check before its block."""
         yield from scenario.plan_baseline_check(scene, window)
         work_s = window.ramp_up_s + window.duration_s
         taken = Cost(work_s + 2, work_s + 60, scene.held, scene.count_pages(window.candidate))

@@ -87,7 +87,6 @@ class LoadScenario(PlannedScenario):
         return ("hammer",)
 
     def list_factors(self, _: BaseModel | None, load: Load) -> Mapping[str, Sequence[Value]]:
-        """The levels of the load."""
         return {USERS.name: load.levels}
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
@@ -109,7 +108,6 @@ class LoadScenario(PlannedScenario):
     def plan_windows(
         self, study: Study, block: Block, *, tried: bool = False
     ) -> Iterator[WindowPlan]:
-        """The windows of a block; `tried` where a search chose its point."""
         load = study.load
         return scenario.list_windows(
             block,

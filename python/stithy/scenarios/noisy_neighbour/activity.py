@@ -51,7 +51,6 @@ class NeighbourAnalyticScan(Beside):
         self._scans: dict[int, Iterator[int]] = {}
 
     def cycle(self, worker: int) -> NeighbourCycle:
-        """The next large table."""
         clock = self.context.session.clock
         began_s = clock.now_s()
         if worker not in self._scans:
@@ -84,7 +83,6 @@ class NeighbourBackup(Beside):
         return self.spec
 
     def prepared(self, place: OwnPlace) -> Mapping[str, str]:
-        """The repository of a method that keeps one, with what a server needs for it."""
         method = get_engine(self.context.file.study.database.engine).get_backup(self.asked.method)
         own = Backups(
             self.context, self.window.candidate, method, self.asked.options,
@@ -101,7 +99,6 @@ class NeighbourBackup(Beside):
             own.begin(self.up[number], self.log(number))
 
     def cycle(self, worker: int) -> NeighbourCycle:
-        """A backup, and its restore until a server answers on it."""
         own, log = self._backups[worker], self.log(worker)
         taken = _require_success(own.take(self.up[worker], log), "backup")
         with own.restored(log) as (found, _):
@@ -110,7 +107,6 @@ class NeighbourBackup(Beside):
         return NeighbourCycle(worker, taken.from_s, restored.to_s, parts, taken.source_bytes)
 
     def end(self) -> None:
-        """Remove what the last cycles left."""
         for each in self._backups:
             each.remove()
 
@@ -134,7 +130,6 @@ class NeighbourBulkLoad(Beside):
         get_engine(self.context.file.study.database.engine).get_chores().empty(self.up[0].url)
 
     def cycle(self, worker: int) -> NeighbourCycle:
-        """Load all tables into the empty database, and empty it again."""
         context, clock = self.context, self.context.session.clock
         dataset, began_s = context.plan.datasets[0], clock.now_s()
         study = context.study_of(dataset.name)
@@ -178,7 +173,6 @@ class NeighbourBlockIo(BasicActivity):
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
-        """fio, its engine, and the file are there."""
         self._target = make_target(self.context, self.window.candidate)
         files = empty_folder(self._files)
         patterns, runner = library.find(self._spec.profile).patterns, self.context.host.runner
@@ -225,7 +219,6 @@ class NeighbourBlockIo(BasicActivity):
             each.unlink(missing_ok=True)
 
     def values(self) -> Iterator[WindowValue]:
-        """What was asked and what came of it."""
         asked, found = float(self._asked_per_s), self._found
         yield WindowValue("neighbour.asked_per_s", asked)
         yield WindowValue("neighbour.offered_per_s", self._offered_per_s)
@@ -238,13 +231,11 @@ class NeighbourBlockIo(BasicActivity):
         yield WindowValue("neighbour.mean_s", mean_s, missing_because=missing)
 
     def spans(self) -> tuple[Span, ...]:
-        """While it worked."""
         if self.times is None:
             return ()
         return (Span(WHOLE, self.times.started_at_s, self.times.measure_to_s, "done"),)
 
     def said(self) -> str:
-        """What it did of what was asked."""
         done = f"{self._found.iops:,.0f}" if self._found else "none"
         return f"neighbour {done} of {self._asked_per_s:,} requests a second"
 

@@ -102,11 +102,9 @@ class Common(ScenarioKeys):
         return min(self.rest_s, duration_s / 3)
 
     def count_instances(self) -> int:
-        """Count the instances of the database that share a candidate."""
         return self.tenants
 
     def limit_cpus(self) -> int | None:
-        """Give the most CPU time of each server, percent of what servers have; None: no limit."""
         return self.cpu_percent
 
 
@@ -126,7 +124,6 @@ class DifferentTenants(Common):
     )
 
     def list_differing(self) -> Mapping[str, Sequence[Value]]:
-        """List the keys of the study in which tenants differ, with the value of each."""
         return self.differ
 
 
@@ -157,7 +154,6 @@ class OwnDatabase(Common):
     )
 
     def count_servers_beside(self) -> int:
-        """Count the aggressor's servers."""
         return 1
 
 

@@ -184,7 +184,6 @@ class Beside(BasicActivity):
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
-        """All its servers run."""
         empty_folder(self.files)
         with ExitStack() as stack:
             self.up = [stack.enter_context(self._server(n)) for n in range(self.servers)]
@@ -213,7 +212,6 @@ class Beside(BasicActivity):
         return self.files / f"server-{number + 1}.log"
 
     def act(self) -> None:
-        """Work until the users' measurement has ended."""
         clock, window = self.context.session.clock, self.window
         began_s, asked = clock.now_s(), self.context.session.stop.asked
         from_s = began_s + compute_lead_s(window.instances) + window.ramp_up_s
@@ -273,7 +271,6 @@ class Beside(BasicActivity):
         return NeighbourCycle(worker, began_s, clock.now_s(), failed_because=failed, cut=cut)
 
     def values(self) -> Iterator[WindowValue]:
-        """What was asked and what came of it."""
         workers, every_s, limit = self.workers, self.spec.every_s, self.spec.limit
         asked = sum_asked_per_s(workers, every_s)
         free = AS_FAST_AS_IT_CAN if asked is None else None
@@ -296,7 +293,6 @@ class Beside(BasicActivity):
                 yield WindowValue("neighbour.cycle_bytes", size, name_cycle(number))
 
     def spans(self) -> Iterator[Span]:
-        """While it worked, and each of its cycles."""
         if self.times is not None:
             yield Span(WHOLE, self.times.started_at_s, self.times.measure_to_s, "done")
         for number, each in enumerate(self._in_order, 1):
@@ -313,7 +309,6 @@ class Beside(BasicActivity):
         return sorted(self.cycles, key=lambda one: one.from_s)
 
     def said(self) -> str:
-        """How many cycles it came to, and how long they took."""
         done, took_s = sum(each.done for each in self.cycles), average_s(self.cycles)
         failed = sum(cycle.failed_because is not None for cycle in self.cycles)
         said = f"neighbour: {done} {self.name}{'' if done == 1 else 's'}"

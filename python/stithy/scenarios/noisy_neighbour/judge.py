@@ -93,7 +93,6 @@ class NeighbourLosses(Losses):
     tables = frozenset({TENANT_SECONDS.name})
 
     def find_losses(self, analysis: Analysis) -> Iterator[Loss]:
-        """Find what each candidate's tenants lose at each rate of the neighbour."""
         ratios = list_ratios(TENANTS)
         for disturbance in find_disturbances(analysis):
             losses, worked = {}, format_share(disturbance.worked or 0.0)

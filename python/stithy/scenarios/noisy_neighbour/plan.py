@@ -80,7 +80,6 @@ class NoisyNeighbourScenario(PlannedScenario):
     choice = "aggressor"
 
     def list_keys(self) -> dict[str, type[Common]]:
-        """The keys of the scenario, by aggressor."""
         return {name: aggressor.keys for name, aggressor in list_aggressors().items()}
 
     def explain_needs(self, study: Study) -> tuple[Need, ...]:
@@ -98,19 +97,16 @@ class NoisyNeighbourScenario(PlannedScenario):
         return {"volume": volumes.pop()} if len(volumes) == 1 else {}
 
     def list_backups(self, study: Study) -> list[tuple[str, BackupOptions]]:
-        """The methods of backup that the aggressor uses at any point, with their options."""
         every = map(find_spec, study.variants)
         found = (of for keys in every for of in find_aggressor(keys).list_backups(keys))
         return list(dict.fromkeys(found))
 
     def list_factors(self, spec: Common, load: Load) -> Mapping[str, Sequence[Value]]:
-        """The levels of the load, alone and beside each intensity of the aggressor."""
         levels = find_aggressor(spec).list_levels(spec)
         own = {NEIGHBOUR: (ALONE, *levels)} if levels else {}
         return {USERS.name: load.levels, **own}
 
     def count_added_bytes(self, study: Study, held: int) -> dict[Role, int]:
-        """What the aggressor holds, by the role whose volume it lies on."""
         one, most = held // study.instances, dict[Role, int]()
         for variant in study.variants:
             spec = find_spec(variant)
@@ -138,7 +134,6 @@ class NoisyNeighbourScenario(PlannedScenario):
         return f"{whose}, and would differ with it"
 
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
-        """Volumes, the dataset, what the aggressor needs, windows in rounds, and the end."""
         assert isinstance(scene, DatabaseScene)  # its studies have a database
         engine = get_engine(study.database.engine)
         for name, options in self.list_backups(study):
@@ -158,7 +153,6 @@ class NoisyNeighbourScenario(PlannedScenario):
     def plan_windows(
         self, study: Study, block: Block, *, tried: bool = False
     ) -> Iterator[WindowPlan]:
-        """The windows of a block, with the aggressor where its point asks for one."""
         load, spec = study.load, find_spec(study.at(block.point))
         beside = (name_activity(spec),) if find_level(block.point) else ()
         return scenario.list_windows(
@@ -167,7 +161,6 @@ class NoisyNeighbourScenario(PlannedScenario):
         )  # fmt: skip
 
     def plan_around(self, study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
-        """The steps of one window: a block's baseline check, a copy for each tenant, and itself."""
         assert isinstance(scene, DatabaseScene)  # as in `steps`
         name, tenants = window.candidate, window.instances
         optional = scenario.may_be_spared(scene, window, ALIKE)

@@ -161,7 +161,6 @@ class BtrfsKeys(LevelKeys):
         return self
 
     def limit_members(self) -> tuple[int, int | None]:
-        """Give the least of the level; there is no greatest number."""
         return MEMBERS[self.level][0], None
 
     def count_capacity_bytes(self, sizes_bytes: Sequence[int]) -> int:
@@ -178,15 +177,12 @@ class BtrfsKeys(LevelKeys):
         )
 
     def count_survived(self) -> int:
-        """By the copies or the parity of the level."""
         return PARITY.get(self.level, COPIES.get(self.level, 1) - 1)
 
     def finds_corruption(self) -> bool:
-        """By the checksums of data."""
         return self.checksum
 
     def list_cautions(self) -> tuple[str, ...]:
-        """List what its manual page and tests warn of."""
         cautions = []
         if self.level in PARITY:
             cautions.append(

@@ -221,11 +221,9 @@ class GroupKeys(RaidKeys):
 
     @property
     def is_synchronised(self) -> bool:
-        """Whether parity or checksums have to be right before it is used."""
         return self.has_checksums or super().is_synchronised
 
     def limit_members(self) -> tuple[int, int | None]:
-        """Give those of the level."""
         return MEMBERS[self.level]
 
     def get_multiple(self) -> int:
@@ -302,15 +300,12 @@ class LvmKeys(GroupKeys):
 
     @property
     def has_checksums(self) -> bool:
-        """Whether they are asked for."""
         return self.checksum
 
     def count_capacity_bytes(self, sizes_bytes: Sequence[int]) -> int:
-        """Count what copies, parity and checksums leave."""
         return self.count_volume_bytes(sizes_bytes)
 
     def build(self, devices: Sequence[str], task: BuildTask) -> str:
-        """Make the array, and wait until what must be synchronised is."""
         group = VolumeGroup(devices, task.identifier, task.runner)
         task.record("lvm", group.facts)
         self.make_volume(group, VOLUME, len(devices))
@@ -325,7 +320,6 @@ class WriteCacheKeys(LayerKeys):
         return 2, 2
 
     def count_capacity_bytes(self, sizes_bytes: Sequence[int]) -> int:
-        """Count that of the first."""
         return count_extents(sizes_bytes[0]) * EXTENT_BYTES
 
     def count_redundancy(self, count: int) -> float:
@@ -333,7 +327,6 @@ class WriteCacheKeys(LayerKeys):
         return 1.0
 
     def list_cautions(self) -> tuple[str, ...]:
-        """Say that what the cache holds is nowhere else."""
         return ("a failure of the cache loses what was written and has not moved on",)
 
     def build(self, devices: Sequence[str], task: BuildTask) -> str:

@@ -58,7 +58,6 @@ class MdKeys(RaidKeys):
         return int(len(usable) * min(usable) / self.count_redundancy(len(usable)))
 
     def build(self, devices: Sequence[str], task: BuildTask) -> str:
-        """Make the array, and wait until its parity is right."""
         node = _find_free_node()
         members = " ".join(Path(device).resolve().name for device in devices)
         task.record("md", {"device": node, "uuid": task.identifier, "members": members})

@@ -64,7 +64,6 @@ class VdoKeys(lvm.GroupKeys):
         return _count_usable_bytes(self.count_volume_bytes(sizes_bytes))
 
     def list_cautions(self) -> tuple[str, ...]:
-        """Tell what synchronising takes, and what it promises and needs."""
         cautions = [
             *super().list_cautions(),
             "dm-vdo takes about 640 MiB of memory and the CPU time of its own threads, which no "

@@ -221,7 +221,6 @@ class ZfsKeys(LevelKeys):
         return parse_size(self.recordsize)
 
     def limit_members(self) -> tuple[int, int | None]:
-        """Give those of the level; `single` takes one device."""
         return (1, 1) if self.level == "single" else MEMBERS[self.level]
 
     def count_capacity_bytes(self, sizes_bytes: Sequence[int]) -> int:
@@ -249,7 +248,6 @@ class ZfsKeys(LevelKeys):
         return -(-taken // (parity + 1)) * (parity + 1) / sectors
 
     def list_cautions(self) -> tuple[str, ...]:
-        """Tell of its cache, and of what its records cost."""
         found = [
             "ZFS reads through its own cache (ARC), which the database's memory limit does not "
             "count: limit it by zfs_arc_max in /sys/module/zfs/parameters, else it may take half "

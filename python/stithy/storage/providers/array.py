@@ -334,27 +334,21 @@ class ArrayProvider(Provider):
     spec = ArraySpec
 
     def create(self, spec: ArraySpec, candidate: str, site: Site) -> Storage:
-        """Create the storage of one role of a candidate."""
         return _find_source(spec).create(spec.array.members, candidate, site)
 
     def has_emulated_drives(self, spec: ArraySpec) -> bool:
-        """Whether its members are emulated."""
         return isinstance(spec.array.members, DriveKeys)
 
     def has_block_device(self, spec: ArraySpec) -> bool:
-        """Whether the array has no file system."""
         return spec.array.members.filesystem == NO_FILE_SYSTEM
 
     def name_drives(self, spec: ArraySpec) -> tuple[str, ...]:
-        """Name its drives; none where they are devices."""
         return _find_source(spec).name_drives(spec.array.members)
 
     def count_image_bytes(self, spec: ArraySpec, needed_bytes: Mapping[Role, int]) -> int:
-        """Count the memory that its emulated drives take, bytes."""
         return _find_source(spec).count_image_bytes(spec.array.members, needed_bytes)
 
     def set_aside(self, spec: ArraySpec, needed_bytes: Mapping[Role, int]) -> SetAside:
-        """Give the bytes on all its drives, and how many of them a byte of files takes."""
         if self.has_emulated_drives(spec):
             return _find_source(spec).set_aside(spec.array.members, needed_bytes)
         return SetAside(None, spec.array.layer.spec.count_redundancy(spec.array.count))
@@ -366,7 +360,6 @@ class ArrayProvider(Provider):
         return source is _find_source(other) and source.is_overlapping(*members)
 
     def make_like(self, spec: ArraySpec, ending: str) -> ArraySpec:
-        """Give another one of emulated drives. Raises UserError for devices."""
         if self.has_emulated_drives(spec):
             return spec
         raise UserError(

@@ -123,7 +123,6 @@ class DeviceStorage(formatted.MadeAnew):
         return self._spec.device[0].resolve() if self._spec.is_raw else self._place
 
     def check(self) -> None:
-        """Raise PreconditionError for a device that may not be overwritten."""
         formatted.need_rights(RIGHTS, "devices", self._where, INSTEAD)
         self._make_volume_spec().check(self._where)
         if len({device.resolve() for device in self._spec.device}) < len(self._spec.device):
@@ -156,7 +155,6 @@ class DeviceStorage(formatted.MadeAnew):
         )
 
     def list_cautions(self) -> tuple[str, ...]:
-        """What the devices hold, which will be lost; and what the layer warns of."""
         contents = {} if self.find_dead_run() is not None else self._require_consent()
         layer = self._spec.layer.spec.list_cautions() if self._spec.layer else ()
         return *(f"{self._where}: {caution}" for caution in layer), *(
@@ -178,7 +176,6 @@ class DeviceStorage(formatted.MadeAnew):
         return "; ".join(known)
 
     def find_dead_run(self) -> str | None:
-        """The dead run that mounted one of them."""
         devices = {str(device.resolve()) for device in self._spec.device}
         marks = [
             consent.read_mark(mount.point) for mount in list_mounts() if mount.source in devices
@@ -186,7 +183,6 @@ class DeviceStorage(formatted.MadeAnew):
         return next((mark.run_id for mark in marks if mark and not mark.is_in_use), None)
 
     def provision(self, run_id: str, record: Record) -> Volume:
-        """Make and mount the file system; or take the device as it is."""
         self._require_consent()
         self._run_id = run_id
         asked = self._make_volume_spec()
@@ -203,7 +199,6 @@ class DeviceStorage(formatted.MadeAnew):
         return formatted.build_volume(asked, self._place, run_id, record, self._runner)
 
     def measure_space(self, volume: Volume) -> Space:
-        """All of the devices is its own."""
         return measure_space(volume, self._runner, devices_bytes=tuple(self._sizes_bytes.values()))
 
     def keep(self) -> None:
@@ -260,11 +255,9 @@ class DeviceProvider(Provider):
     }
 
     def create(self, spec: DeviceSpec, candidate: str, site: Site) -> DeviceStorage:
-        """Create the storage of one candidate."""
         return DeviceStorage(spec, candidate, site)
 
     def has_block_device(self, spec: DeviceSpec) -> bool:
-        """Whether the study asks for no file system."""
         return spec.is_raw
 
     def is_overlapping(self, spec: DeviceSpec, other: DeviceSpec) -> bool:
@@ -276,7 +269,6 @@ class DeviceProvider(Provider):
         )
 
     def make_like(self, spec: DeviceSpec, ending: str) -> DeviceSpec:
-        """Refuse: there is none. Raises UserError."""
         raise UserError(
             "a device cannot be compared with itself: two candidates would share it",
             where="--null",

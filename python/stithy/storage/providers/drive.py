@@ -235,7 +235,6 @@ class EmulatedStorage(MadeAnew):
         self._roles = roles
 
     def check(self) -> None:
-        """Raise for a machine, profile, file system or size with which this cannot work."""
         need_rights(RIGHTS, "emulated drives", self._where, INSTEAD)
         for role, keys in self._roles.items():
             VolumeSpec((), keys.filesystem, keys.layer).check(self._where)
@@ -270,11 +269,9 @@ class EmulatedStorage(MadeAnew):
         return ", ".join(known) or None
 
     def list_profile_times_s(self) -> dict[tuple[str, str], float]:
-        """Those of its drives."""
         return list_profile_times_s(self._profiles.values())
 
     def provision(self, run_id: str, record: Record) -> Volume:
-        """Bring the drives up, make and mount their file systems."""
         up = self._bring_up(run_id, record)
         self._make_place(run_id, record)
         volumes = {
@@ -386,7 +383,6 @@ class DriveProvider(Provider):
     spec = DriveCandidate
 
     def create(self, spec: DriveKeys, candidate: str, site: Site) -> Storage:
-        """Create the storage of one role of a candidate."""
         return self.create_together({site.role: spec}, candidate, site)
 
     def create_together(
@@ -396,23 +392,18 @@ class DriveProvider(Provider):
         return EmulatedStorage(specs, candidate, site)
 
     def has_emulated_drives(self, spec: DriveKeys) -> bool:
-        """Always."""
         return True
 
     def has_block_device(self, spec: DriveKeys) -> bool:
-        """Whether the study asks for no file system."""
         return spec.filesystem == NO_FILE_SYSTEM
 
     def name_drives(self, spec: DriveKeys) -> tuple[str, ...]:
-        """Name all drives."""
         return spec.name_drives("data")
 
     def count_image_bytes(self, spec: DriveKeys, needed_bytes: Mapping[Role, int]) -> int:
-        """Count the memory that the drives take, bytes."""
         return spec.count_image_bytes(needed_bytes["data"])
 
     def set_aside(self, spec: DriveKeys, needed_bytes: Mapping[Role, int]) -> SetAside:
-        """Give the bytes on all its drives, and how many of them a byte of files takes."""
         return SetAside(*spec.set_aside(needed_bytes["data"]))
 
     def is_overlapping(self, spec: DriveKeys, other: DriveKeys) -> bool:

@@ -54,7 +54,6 @@ class DirectoryStorage(Storage):
         return self._given.resolve()
 
     def check(self) -> None:
-        """Raise PreconditionError for a directory that may not be used."""
         consent.may_use(self._given, self._where)
 
     def list_rooms(self) -> tuple[Room]:
@@ -73,7 +72,6 @@ class DirectoryStorage(Storage):
             return None
 
     def find_dead_run(self) -> str | None:
-        """The dead run whose mark is on the directory."""
         mark = read_mark(self.place())
         return mark.run_id if mark and not mark.is_in_use else None
 
@@ -83,7 +81,6 @@ class DirectoryStorage(Storage):
         return self.place() if mark and mark.run_id == run_id and not mark.is_in_use else None
 
     def provision(self, run_id: str, record: Record) -> Volume:
-        """Make or take over the directory, lock and mark it."""
         use = consent.may_use(self._given, self._where)
         path = self.place()
         if use is consent.Use.OURS and self.find_surviving_volume(run_id) is not None:
@@ -121,7 +118,6 @@ class DirectoryStorage(Storage):
             write_mark(self.place(), DirectoryMark(mark.run_id, mark.made_directory, None))
 
     def release(self) -> None:
-        """Let others have the directory."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -147,7 +143,6 @@ class DirectoryProvider(Provider):
     spec = PathSpec
 
     def create(self, spec: PathSpec, candidate: str, site: Site | None = None) -> DirectoryStorage:
-        """Create the storage of one candidate; a directory needs nothing of the run."""
         return DirectoryStorage(spec.path, candidate)
 
     def is_likely_memory(self, spec: PathSpec) -> bool:
@@ -155,7 +150,6 @@ class DirectoryProvider(Provider):
         return spec.path.is_relative_to("/dev/shm") or spec.path.is_relative_to("/run")
 
     def find_directory(self, spec: PathSpec) -> Path:
-        """Find it where links lead."""
         return spec.path.resolve()
 
     def is_overlapping(self, spec: PathSpec, other: PathSpec) -> bool:
@@ -164,7 +158,6 @@ class DirectoryProvider(Provider):
         return first.is_relative_to(second) or second.is_relative_to(first)
 
     def make_like(self, spec: PathSpec, ending: str) -> PathSpec:
-        """Give the directory beside it whose name has this ending."""
         return spec.model_copy(update={"path": spec.path.with_name(f"{spec.path.name}{ending}")})
 
 

@@ -80,7 +80,6 @@ class DatabaseStorage(Storage):
             _refuse_others(mark, there.place, self._candidate)
 
     def list_cautions(self) -> tuple[str, ...]:
-        """What a plan cannot know, and what is set."""
         engine, site = find_engine_of(Secret(self._spec.url)), self._site
         said = engine.describe_settings(site.settings, keeps_inside=site.keeps_inside)
         return (
@@ -106,7 +105,6 @@ class DatabaseStorage(Storage):
         return mark.run_id if mark and not is_alive(parse_identity(mark.owner)) else None
 
     def provision(self, run_id: str, record: Record) -> Volume:
-        """Mark the database."""
         self.check()
         record("marked-database", {**self._spec.model_dump(include=set(FACTS), exclude_none=True),
                                    "run_id": run_id})  # fmt: skip
@@ -119,7 +117,6 @@ class DatabaseStorage(Storage):
         )  # fmt: skip
 
     def measure_space(self, volume: Volume) -> Space:
-        """Of no file system."""
         raise NotImplementedError
 
     def _locate(self) -> Remote:
@@ -168,7 +165,6 @@ class DatabaseProvider(Provider):
     is_by_url = True
 
     def create(self, spec: UrlSpec, candidate: str, site: Site) -> DatabaseStorage:
-        """Create what stands for a candidate's storage."""
         return DatabaseStorage(spec, candidate, site)
 
     def is_overlapping(self, spec: UrlSpec, other: UrlSpec) -> bool:
@@ -176,7 +172,6 @@ class DatabaseProvider(Provider):
         return _locate(spec) == _locate(other)
 
     def give_url(self, spec: UrlSpec) -> str:
-        """Give the URL as the study has it."""
         return spec.url
 
 

@@ -39,7 +39,6 @@ class AnalyticScanSpec(OwnDatabase):
     )
 
     def count_connections(self) -> int:
-        """Those that scan."""
         return max(self.connections)
 
 
@@ -50,17 +49,14 @@ class AnalyticScan(Aggressor):
     keys = AnalyticScanSpec
 
     def list_levels(self, spec: AnalyticScanSpec) -> tuple[int, ...]:
-        """Connections that scan."""
         return spec.connections
 
     def describe(self, level: int) -> str:
-        """The number of connections."""
         return f"{level} scanning connection{'s' if level > 1 else ''}"
 
     def count_added_bytes(
         self, spec: AnalyticScanSpec, held: int, study: Study
     ) -> Mapping[Role, int]:
-        """Its database."""
         get_engine(study.database.engine).get_chores()  # refused here, before anything is measured
         return {spec.volume: held}
 

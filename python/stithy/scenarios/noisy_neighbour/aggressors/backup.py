@@ -100,11 +100,9 @@ class BackupAggressorSpec(OwnDatabase):
 
     @classmethod
     def fill_defaults(cls, keys: Mapping[str, object], engine: str) -> Mapping[str, object]:
-        """Add the engine's default method."""
         return fill_method(keys, engine)
 
     def count_servers_beside(self) -> int:
-        """A server for each database."""
         return max(self.instances)
 
     @property
@@ -120,11 +118,9 @@ class Backup(Aggressor):
     keys = BackupAggressorSpec
 
     def list_levels(self, spec: BackupAggressorSpec) -> tuple[int, ...]:
-        """Databases that are backed up at once."""
         return spec.instances
 
     def describe(self, level: int) -> str:
-        """The number of databases."""
         return f"{level} database{'s' if level > 1 else ''} backed up and restored in cycles"
 
     def count_added_bytes(
@@ -145,7 +141,6 @@ class Backup(Aggressor):
         return {"data": databases, "backup": kept}
 
     def list_backups(self, spec: BackupAggressorSpec) -> list[tuple[str, BackupOptions]]:
-        """The method, with its options."""
         return [(spec.method, spec.options)]
 
 

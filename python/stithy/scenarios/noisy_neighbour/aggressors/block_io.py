@@ -79,7 +79,6 @@ class BlockIoAggressorSpec(DifferentTenants):
     )
 
     def list_profiles(self) -> dict[str, IoProfile]:
-        """The profile that fio runs."""
         return {self.profile: library.find(self.profile)}
 
 
@@ -92,17 +91,14 @@ class BlockIo(Aggressor):
     needs = (FIO,)
 
     def list_levels(self, spec: BlockIoAggressorSpec) -> tuple[int, ...]:
-        """Requests a second."""
         return spec.rate
 
     def describe(self, level: int) -> str:
-        """The rate."""
         return f"{level:,} requests per second"
 
     def count_added_bytes(
         self, spec: BlockIoAggressorSpec, held: int, study: Study
     ) -> Mapping[Role, int]:
-        """Its file."""
         return {spec.volume: spec.size_bytes + SLACK_BYTES}
 
 

@@ -38,7 +38,6 @@ class BulkLoadSpec(OwnDatabase):
     )
 
     def count_connections(self) -> int:
-        """Those that load."""
         return max(self.workers)
 
 
@@ -49,11 +48,9 @@ class BulkLoad(Aggressor):
     keys = BulkLoadSpec
 
     def list_levels(self, spec: BulkLoadSpec) -> tuple[int, ...]:
-        """Connections that load."""
         return spec.workers
 
     def describe(self, level: int) -> str:
-        """The number of connections."""
         return f"{level} loading connection{'s' if level > 1 else ''}"
 
     def count_added_bytes(self, spec: BulkLoadSpec, held: int, study: Study) -> Mapping[Role, int]:

@@ -26,15 +26,12 @@ class NoAggressor(Aggressor):
     has_dataset = False
 
     def list_levels(self, keys: Any) -> tuple[int, ...]:
-        """None: there is no point with a neighbour."""
         return ()
 
     def describe(self, level: int) -> str:
-        """Describe none."""
         return "none"
 
     def count_added_bytes(self, keys: Any, held: int, study: Study) -> dict[Role, int]:
-        """Nothing."""
         return {}
 
 

@@ -115,7 +115,6 @@ class BySecond(DataPlot):
         return rows
 
     def make_table(self, context: Context) -> PageTable:
-        """Make a row for each second."""
         present = [name for name in self.strips if self.frame[name].count()]
         shows = (
             Show("candidate", "candidate"), Show("neighbour", "neighbour"),
@@ -125,7 +124,6 @@ class BySecond(DataPlot):
         return PageTable(self.name, self.data, shows, frame)
 
     def describe(self, context: Context) -> str:
-        """Say how the charts stand."""
         return (
             f"Line charts of {self.noun} against time, a line for each candidate: alone, and with "
             "the neighbour."

@@ -26,27 +26,22 @@ class CephProvider(Provider):
     }
 
     def create(self, spec: CephSpec, candidate: str, site: Site) -> Storage:
-        """Create the storage of one candidate."""
         made = laboratory.LaboratoryStorage if spec.ceph.conf is None else existing.ExistingStorage
         return made(spec.ceph, candidate, site)
 
     def has_emulated_drives(self, spec: CephSpec) -> bool:
-        """Whether Stithy raises the cluster."""
         return spec.ceph.conf is None
 
     def name_drives(self, spec: CephSpec) -> tuple[str, ...]:
-        """Name all drives under the cluster."""
         return spec.ceph.names
 
     def count_image_bytes(self, spec: CephSpec, needed_bytes: Mapping[Role, int]) -> int:
-        """Count the memory that the drives take, bytes."""
         keys = spec.ceph
         if keys.backing is not None or keys.conf is not None:
             return 0
         return sum(keys.count_bytes_by_drive(needed_bytes["data"]).values())
 
     def count_daemons_bytes(self, spec: CephSpec) -> int:
-        """Count the memory of its daemons, bytes."""
         return len(spec.ceph.osd_names) * OSD_BYTES if self.has_emulated_drives(spec) else 0
 
     def set_aside(self, spec: CephSpec, needed_bytes: Mapping[Role, int]) -> SetAside:

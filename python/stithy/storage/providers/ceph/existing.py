@@ -53,7 +53,6 @@ class ExistingStorage(MadeAnew):
         self._others: str | None = UNTOLD
 
     def check(self) -> None:
-        """Raise where this machine, the cluster or the size will not do."""
         needed = (
             *laboratory.RIGHTS,
             *laboratory.list_programs("rbd"),
@@ -80,7 +79,6 @@ class ExistingStorage(MadeAnew):
         return ()
 
     def list_cautions(self) -> tuple[str, ...]:
-        """Whose cluster it is."""
         return (
             f"{self._candidate}: an image is made in the pool {self._pool} of {self._keys.conf}, "
             "and removed after the run; whatever else uses the cluster is in the numbers",
@@ -88,7 +86,6 @@ class ExistingStorage(MadeAnew):
         )
 
     def describe_identity(self) -> str | None:
-        """The cluster's own identifier and the pool."""
         with suppress(InfrastructureError, PreconditionError, TimeoutError):
             return f"Ceph {self._ask('fsid')['fsid']}, pool {self._pool}"
         return None

@@ -189,7 +189,6 @@ class LaboratoryStorage(MadeAnew):
         self._profiles: dict[str, DriveProfileFile] = {}
 
     def check(self) -> None:
-        """Raise for a machine or size with which this cannot work."""
         bridge = make_unless_kernel(BRIDGE, limited=self._limited)
         needed = (*RIGHTS, *PROGRAMS, *bridge, HOSTS)
         need_rights(needed, "clusters of Ceph", self._where, INSTEAD)
@@ -213,7 +212,6 @@ class LaboratoryStorage(MadeAnew):
             )
 
     def list_rooms(self) -> tuple[Room, ...]:
-        """What the images of all drives take."""
         size = sum(self._keys.count_bytes_by_drive(self._needed).values())
         if self._keys.backing is not None:
             return (replace(measure_room(self._keys.backing), takes_bytes=size),)
@@ -221,7 +219,6 @@ class LaboratoryStorage(MadeAnew):
         return (Room(name, None, True, self._place / "data", takes_bytes=size),)
 
     def list_cautions(self) -> tuple[str, ...]:
-        """What the policy means here."""
         hosts = "1 host" if self._keys.hosts == 1 else f"{self._keys.hosts} hosts"
         said = [
             f"{self._keys.policy.policy} on {hosts}, all on this machine: its CPUs carry hosts, "
@@ -241,7 +238,6 @@ class LaboratoryStorage(MadeAnew):
         return self._keys.policy.iops_limit is not None
 
     def describe_identity(self) -> str | None:
-        """The version of Ceph."""
         from stithy.cluster.layout import call
 
         with suppress(PreconditionError):
@@ -249,7 +245,6 @@ class LaboratoryStorage(MadeAnew):
         return None
 
     def list_profile_times_s(self) -> dict[tuple[str, str], float]:
-        """Those of its drives."""
         return list_profile_times_s(map(self._find_profile, self._keys.names))
 
     def provision(self, run_id: str, record: Record) -> Volume:
