@@ -30,7 +30,7 @@ UNASKED = {
     "throughput-by-tenant",
 }  # fmt: skip
 """What only a study that varies more than users, has backups, faults or tenants, asks for. They are
-drawn by `unmeasured/test_faked.py`, `unit/report/test_backup_durations.py`,
+drawn by `unmeasured/test_faked.py`, `unit/report/test_backups.py`,
 `unit/report/test_neighbours.py`, `e2e/test_failure.py` and `e2e/test_migration.py`."""
 
 

@@ -1,10 +1,14 @@
-"""A point is the same however it is written, and has its place among others."""
+"""A point is the same however it is written; which factor is its level, and what none is called."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stithy import activity
+from stithy.activity import DeclaredActivity, Factor, get_level_factor, require_usable
+from stithy.errors import UserError
 from stithy.point import Point, Value, find_named, list_varied, measure_magnitude
+from stithy.registry import plugins
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_.\-]{0,12}", fullmatch=True)
 VALUES: st.SearchStrategy[Value] = st.one_of(
@@ -110,3 +114,22 @@ def test_an_activity_says_what_the_values_of_its_factor_count() -> None:
     )
     assert sorted([high, low.replaced("length", 9), low]) == [low, high, low.replaced("length", 9)]
     assert Point.of(length=8).counted is None
+
+
+def test_the_level_is_that_of_a_load_whatever_other_activities_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where another activity comes before it by the name of its file."""
+    first = DeclaredActivity("first", factors=(Factor("knocks", "Knocks", "knock"),))
+    every = {"first": first, **plugins(DeclaredActivity)}
+    monkeypatch.setattr(activity, "plugins", lambda _: every)
+    assert next(iter(activity.map_factors())) == "knocks"
+    assert get_level_factor().name == "users"
+
+
+def test_a_factor_with_the_name_of_another_column_of_figures_is_refused() -> None:
+    """A block's number would stand for the factor's value, or the value for a percentile."""
+    require_usable(("users", "bytes", "neighbour", "rate", "profile"), "own")
+    with pytest.raises(UserError, match="cannot be called `block`") as caught:
+        require_usable(("bytes", "value", "block"), "own")
+    assert caught.value.where == "`factors` of the scenario own"

@@ -1,4 +1,4 @@
-"""What a person is told of agents and schedulers that do not do as they should."""
+"""How agents are found and asked: their site, their clocks, and who does not answer."""
 
 import asyncio
 import gc
@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +15,22 @@ from distributed import Scheduler, Worker
 from fakes.agents import FakeLink
 from stithy.agents import serving
 from stithy.agents.coordinator import Agents
+from stithy.agents.link import (
+    ClockOffset,
+    ClockSample,
+    bound_error_s,
+    estimate_offset,
+    measure_move_s,
+    refuse_far_clocks,
+)
 from stithy.agents.service import LOOPBACK, join, serve_scheduler
-from stithy.agents.site import SchedulerSite, use_settings
+from stithy.agents.site import SchedulerSite, find_site, use_settings
 from stithy.cli.agents.list import list_agents
-from stithy.errors import Exit, InfrastructureError, PreconditionError
+from stithy.errors import Exit, InfrastructureError, PreconditionError, UserError
 from stithy.hosts.links import find_free_port
 from stithy.secrets import Secret
 from stithy.wire.hammer import ProgressWatch
+from support.agent_hosts import make_certificate
 
 FACTS = replace(serving.describe(), missing=None)
 
@@ -123,3 +133,80 @@ def test_an_agent_whose_name_is_taken_says_so() -> None:
 
     with use_settings():
         assert asyncio.run(join_beside()) == "the scheduler has another agent a"
+
+
+def test_a_site_is_an_address_with_a_scheme(tmp_path: Path) -> None:
+    """Loopback needs no certificate; with one every address does."""
+    pem = make_certificate(tmp_path)
+    assert find_site("localhost:1", None).address == "tcp://localhost:1"
+    far = find_site("10.0.0.1:8786", pem)
+    assert (far.address, far.host, far.port) == ("tls://10.0.0.1:8786", "10.0.0.1", 8786)
+    assert find_site("[::1]:9", None).host == "::1"
+
+
+@pytest.mark.parametrize(
+    ("address", "because"),
+    [
+        ("10.0.0.1:8786", "asks nobody for a certificate"),
+        ("0.0.0.0:8786", "asks nobody for a certificate"),
+        ("tcp://lab:8786", "asks nobody for a certificate"),
+        ("lab", "not the address"),
+        ("http://lab:1", "not the address"),
+    ],
+)
+def test_what_anybody_could_reach_is_refused(address: str, because: str) -> None:
+    """Whoever reaches a scheduler may start programs, and passwords travel by it."""
+    with pytest.raises(UserError, match=because):
+        find_site(address, None)
+
+
+def test_others_may_not_read_the_key_and_it_is_there(tmp_path: Path) -> None:
+    """As of password files; OpenSSL names no file, and says that its library failed."""
+    make_certificate(tmp_path)
+    for end, because in (("pem", "read this key"), ("crt", "no private key"), ("key", "no cert")):
+        path = tmp_path / f"agents.{end}"
+        path.chmod(0o644 if end == "pem" else 0o600)
+        with pytest.raises(UserError, match=because):
+            find_site("10.0.0.1:8786", path)
+
+
+def test_the_quickest_answer_says_most() -> None:
+    """A slow way there shifts the others; half of its time bounds the error."""
+    slow = [ClockSample(10.0, 10.050 + 0.001, 10.052), ClockSample(11.0, 11.030, 11.031)]
+    found = estimate_offset([*slow, ClockSample(12.0, 12.0015, 12.001)])
+    assert found.offset_s == pytest.approx(0.001)
+    assert found.uncertainty_s == pytest.approx(0.0005)
+
+
+def test_what_the_measurement_may_be_wrong_by_is_no_move() -> None:
+    """A clock has moved only by what is beyond both uncertainties; one measurement shows none."""
+    first = ClockOffset(0.001, 0.0002)
+    assert measure_move_s([first]) is None
+    assert measure_move_s([first, ClockOffset(0.0015, 0.0004)]) == 0.0
+    moved = measure_move_s([first, ClockOffset(0.0015, 0.0004), ClockOffset(-0.004, 0.0003)])
+    assert moved == pytest.approx(0.0045)
+
+
+def test_a_clock_that_may_be_in_step_is_not_corrected() -> None:
+    """What was measured is then within the error of the measurement, as on one machine."""
+    assert ClockOffset(-0.0004, 0.0004).correction_s == 0.0
+    assert ClockOffset(-0.0005, 0.0004).correction_s == -0.0005
+    later = ClockOffset(0.0002, 0.0003)
+    assert bound_error_s([ClockOffset(-0.0001, 0.0002), later]) == pytest.approx(0.0005)
+    assert bound_error_s([ClockOffset(-0.001, 0.0002), later]) == pytest.approx(0.0015)
+
+
+@pytest.mark.parametrize(
+    ("offset", "because"),
+    [
+        (ClockOffset(-0.003, 0.0005), r"are off: that of b by -3\.0 ms"),
+        (ClockOffset(0.0015, 0.001), "may be off: that of b"),
+        (ClockOffset(0.0043, 0.005), "may be off: that of b"),
+    ],
+)
+def test_clocks_out_of_step_are_refused(offset: ClockOffset, because: str) -> None:
+    """More than 2 ms either way, by name, and what nobody can be certain of; less is corrected."""
+    near = ClockOffset(0.0014, 0.0005)
+    refuse_far_clocks({"a": near})
+    with pytest.raises(PreconditionError, match=because):
+        refuse_far_clocks({"a": near, "b": offset})

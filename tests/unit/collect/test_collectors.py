@@ -1,7 +1,4 @@
-"""Rates, shares and levels from two readings of the kernel and of drives.
-
-That each collector delivers what it declares, on this machine, is in tests/contract.
-"""
+"""Rates, shares and levels from two readings: of the kernel, drives, clusters and servers."""
 
 from pathlib import Path
 from typing import Any
@@ -9,8 +6,10 @@ from typing import Any
 import pytest
 
 from fakes.clock import FakeClock
-from stithy.collectors import block, cgroup, cpu, drive, memory, network, pressure
-from stithy.collectors.collector import InstanceScope, LiveCollector, Rates, Scope
+from stithy.cluster.layout import POOL, ClusterEntry
+from stithy.collectors import block, cgroup, cpu, drive, memory, network, pressure, server
+from stithy.collectors.cluster import NO_CLIENT, SILENT_AMONG, Reading, sample_cluster, sample_osds
+from stithy.collectors.collector import InstanceScope, LiveCollector, Rates, Sample, Scope
 from stithy.hosts.devices import parse_diskstats
 from support.captured import captured
 from support.drive_counters import counters
@@ -199,3 +198,124 @@ def test_emulated_drives_have_rates_and_means_of_what_was_added() -> None:
     both = Rates(lambda: {name: counters(name) for name in names}, drive.make_samples, clock)
     found = _sampled(both, lambda: clock.sleep_s(1.0))
     assert {subject for subject, _ in found} >= {"data", "log", "data:read", "log:flush"}
+
+
+LAB = ClusterEntry("lab", None, "abc123", "10.1.2", hosts=2, drives_per_host=2)
+Values = dict[tuple[str, str], float | None]
+
+
+def osd(requests: int, latency_s: float) -> Any:
+    """The counters of an OSD after so many writes of that latency."""
+    took = {"avgcount": requests, "sum": requests * latency_s}
+    none = {"avgcount": 0, "sum": 0.0}
+    return {
+        "osd": {"op_r": 0, "op_w": requests, "op_r_latency": none, "op_w_latency": took,
+                "op_wip": 2, "recovery_ops": requests // 10},
+        "bluestore": {"commit_lat": took, "bluestore_stored": 100, "bluestore_allocated": 60},
+    }  # fmt: skip
+
+
+def image(writes: int, latency_s: float) -> Any:
+    """The counters of the image's client."""
+    took = {"avgcount": writes, "sum": writes * latency_s}
+    return {"rd": 0, "wr": writes, "rd_latency": {"avgcount": 0, "sum": 0.0}, "wr_latency": took,
+            "active": 3}  # fmt: skip
+
+
+def reading(*requests: int, client: Any = None, lost: str = "") -> Reading:
+    """Two hosts of two OSDs each; those of even number take 10 ms, the others 20 ms."""
+    osds = {f"osd.{n}": osd(each, 0.02 if n % 2 else 0.01) for n, each in enumerate(requests)}
+    return Reading({**osds, **({lost: None} if lost else {})}, client)
+
+
+def values(last: Reading, now: Reading) -> Values:
+    """By subject and metric, over two seconds."""
+    found = sample_cluster(LAB, last, now, 2.0)
+    return {(each.subject, each.metric): each.value for each in found}
+
+
+def test_a_host_is_its_osds_together_and_a_latency_counts_by_requests() -> None:
+    """300 writes of 10 ms and 100 of 20 ms take 12.5 ms on average."""
+    found = values(reading(0, 0, 0, 0), reading(300, 100, 20, 0))
+    assert found["osd.0", "writes_per_s"] == 150
+    assert found["host1", "writes_per_s"] == 200
+    assert found["host1", "write_latency_s"] == pytest.approx(0.0125)
+    assert found["host1", "commit_latency_s"] == pytest.approx(0.0125)
+    assert found["host2", "write_latency_s"] == pytest.approx(0.01)
+    assert found["host1", "queue_length"] == 4
+    assert found["host1", "recovery_per_s"] == 20
+    assert found["host1", "allocated_bytes"] == 120
+    assert found["osd.3", "write_latency_s"] is None
+
+
+def test_a_pool_has_the_requests_of_its_image_as_the_client_sees_them() -> None:
+    """Its space is that of all copies; without an answer of the client there are no requests."""
+    last, now = reading(0, 0, 0, 0, client=image(0, 0)), reading(9, 9, 9, 9, client=image(8, 0.03))
+    found = values(last, now)
+    assert found[POOL, "writes_per_s"] == 4
+    assert found[POOL, "write_latency_s"] == pytest.approx(0.03)
+    assert found[POOL, "queue_length"] == 3
+    assert (found[POOL, "stored_bytes"], found[POOL, "allocated_bytes"]) == (400, 240)
+    silent = sample_cluster(LAB, reading(0, 0, 0, 0), now, 2.0)
+    [why] = {each.missing_because for each in silent if each.subject == POOL and each.value is None}
+    assert why == NO_CLIENT
+
+
+def test_what_holds_an_osd_that_does_not_answer_is_not_known() -> None:
+    """Its host is null, and so is the whole; other hosts go on."""
+    last, now = reading(0, 0, 0, 0), reading(10, 10, 10, 10, lost="osd.3")
+    found = values(last, now)
+    assert found["host2", "writes_per_s"] is None
+    assert found["osd.2", "writes_per_s"] == 5
+    assert found["host1", "writes_per_s"] == 10
+    [whole] = {each.missing_because for each in sample_osds("", [(1, 1), (1, None)], 2.0)}
+    assert whole == SILENT_AMONG
+    assert [*sample_osds("", [], 2.0)] == []
+
+
+TICKS = server.TICKS_PER_S
+
+
+def _process(proc: Path, pid: int, place: Path, user: int, waited: int = 0) -> None:
+    folder = proc / str(pid)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cwd").unlink(missing_ok=True)
+    (folder / "cwd").symlink_to(place)
+    numbers = ["S", "1", *["0"] * 9, str(user), "0", str(waited), "0", *["0"] * 4, "7"]
+    (folder / "stat").write_text(f"{pid} (postgres: a b) {' '.join(numbers)}\n")
+
+
+def test_processes_in_the_data_directory_count(tmp_path: Path) -> None:
+    """What a child has used goes to the parent that waited for it, and is not lost.
+
+    A server beside it on the volume, and one whose directory's name begins alike, are others.
+    """
+    proc, volume = tmp_path / "proc", tmp_path / "volume"
+    data, other, alike = (volume / name for name in ("data", "restored", "data-2"))
+    for each in (data, other, alike):
+        each.mkdir(parents=True)
+    clock = FakeClock()
+    collector = server.sample_server(data, proc, clock)
+    _process(proc, 10, data, user=5 * TICKS)
+    _process(proc, 11, data / "base", user=1 * TICKS)
+    for pid, place in ((12, tmp_path), (13, other), (14, alike)):
+        _process(proc, pid, place, user=0)
+    assert collector.sample() == []
+    clock.sleep_s(2.0)
+    for each in (proc / "11").iterdir():
+        each.unlink()
+    (proc / "11").rmdir()
+    _process(proc, 10, data, user=6 * TICKS, waited=2 * TICKS)
+    for pid, place in ((12, tmp_path), (13, other), (14, alike)):
+        _process(proc, pid, place, user=100 * TICKS)
+    [found] = collector.sample()
+    assert found.value == pytest.approx(1.0)
+
+
+def test_without_a_process_nothing_is_said_to_be_zero(tmp_path: Path) -> None:
+    """It is missing, with its reason."""
+    (tmp_path / "proc").mkdir()
+    collector = server.sample_server(tmp_path, tmp_path / "proc", clock := FakeClock())
+    assert collector.sample() == []
+    clock.sleep_s(1.0)
+    assert collector.sample() == [Sample("", "cpu_share", None, server.NO_PROCESS)]

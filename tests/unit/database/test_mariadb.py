@@ -33,24 +33,6 @@ load: {users: [1]}
 """
 
 
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        ("datadir: /x", "on its candidate's volume"),
-        ("Large_Pages: ON", "escape the memory limit"),
-        ("skip_log_bin: ON", "give the setting itself"),
-        ("innodb_temp_data_file_path: /x/t:12M", "its name and size alone"),
-        ("loose_innodb_doublewrite: OFF", "give the setting itself"),
-        ("Key_Block_Size: 3", "give KiB of a page: 1, 2, 4, 8, 16"),
-    ],
-)
-def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
-    """However its name is written."""
-    [problem] = problems(STUDY.replace("SETTING", setting))
-    assert words in problem.text
-    assert problem.where.startswith("study.yaml:7:")
-
-
 def test_mysql_has_words_of_its_own() -> None:
     """Its log is sized by another setting; a URL of either leads to the engine of its scheme."""
     study = STUDY.replace("engine: mariadb", "engine: mysql")
@@ -67,26 +49,6 @@ def test_mysql_has_words_of_its_own() -> None:
     assert [
         find_engine_of(Secret(f"{scheme}://me@h/d")).name for scheme in ("mariadb", "mysql")
     ] == ["mariadb", "mysql"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "name", "words"),
-    [
-        ({"innodb_flush_log_at_trx_commit": "1", "innodb_doublewrite": "ON"}, None, ""),
-        ({"innodb_flush_log_at_trx_commit": "2"}, "innodb_flush_log_at_trx_commit", "last moments"),
-        ({"innodb-flush-log-at-trx-commit": "0"}, "innodb-flush-log-at-trx-commit", "last moments"),
-        ({"innodb_flush_method": "nosync"}, "innodb_flush_method", "cannot be repaired"),
-        ({"innodb_doublewrite": "OFF"}, "innodb_doublewrite", "torn pages"),
-        ({"sync_binlog": "0"}, None, ""),
-        ({"sync_binlog": "0", "log_bin": "ON"}, "sync_binlog", "binary log"),
-    ],
-)
-def test_durability_given_up_is_named(
-    settings: dict[str, str], name: str | None, words: str
-) -> None:
-    """By the name that was given; a binary log that is not there loses nothing."""
-    given = MARIADB.list_given_up(settings)
-    assert given == {} if name is None else words in given[name]
 
 
 def test_settings_fit_memory_users_and_window() -> None:
@@ -133,47 +95,6 @@ def test_a_missing_server_names_its_package(tmp_path: object) -> None:
     """For whoever has none."""
     with pytest.raises(PreconditionError, match="apt-get install mariadb-server"):
         find_installation(LocalHost(), places=[])
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "mariadb://me:p%40ss%2Fw@db.example:3307/test?tls=verify-full&ca=system",
-        "mysql://me@/test?socket=/run/my%20sql.sock",
-        "mariadb://me@[::1]/test?password=a%26b&connect_timeout=3&tls=prefer",
-    ],
-)
-def test_a_url_is_written_as_it_was_read(url: str) -> None:
-    """What the hammer gets names the same server; its place has no password."""
-    target = parse_url(Secret(url))
-    again = parse_url(target.url)
-    assert (again.url.reveal(), again.place) == (target.url.reveal(), target.place)
-    assert again.connect_timeout_s == (3 if "timeout" in url else 10)
-    assert "p@ss" not in target.place
-
-
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("mariadb://me:x@y@host/test", "cannot be read"),
-        ("mariadb://host/test", "no user"),
-        ("mariadb://me@host", "no database"),
-        ("mariadb://me@host/test?ssl=1", "the option ssl"),
-        ("mariadb://me@host/test?tls=maybe", "none of disable"),
-        ("mariadb://me@host/test?connect_timeout=3s", "no whole number of seconds"),
-        ("mariadb://me:x@host/test?password=y", "another is given"),
-        ("mariadb://me@host/test?tls=verify-ca", "no certificate"),
-        ("mariadb://me@host/test?tls=require&ca=system", "too weak"),
-        ("mariadb://me@host/test?socket=/x", "a host and a socket"),
-        ("mariadb://me@/test", "neither a host nor a socket"),
-        ("mariadb://me@host:99999/test", "port is no number"),
-        ("mariadb://me@/test?socket=x", "no absolute path"),
-    ],
-)
-def test_a_url_that_cannot_be_followed_is_refused(url: str, words: str) -> None:
-    """Before anything is connected."""
-    with pytest.raises(UserError, match=words):
-        parse_url(Secret(url))
 
 
 def test_a_file_without_certificates_is_named(tmp_path: Path) -> None:

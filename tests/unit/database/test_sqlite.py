@@ -14,49 +14,8 @@ from stithy.engines.instance import Configuration, Request
 from stithy.errors import InfrastructureError, Refused
 from stithy.hosts.host import LocalHost
 from stithy.secrets import Secret
-from stithy.study.load import parse_study
-from support.studies import problems
 
 SQLITE = get_engine("sqlite")
-STUDY = """study: Which?
-candidates: {a: {path: /a}, b: {path: /b}}
-database:
-  engine: sqlite
-  memory: 64 MiB
-  settings:
-    SETTING
-workload: {name: order-entry, warehouses: 1}
-load: {users: [1]}
-"""
-
-
-@pytest.mark.parametrize(("setting", "words"), [
-    ("journal: memory", "one of wal, delete"),
-    ("cache_kb: 2", "did you mean `cache_kib`"),
-    ("page_size: 5000", "a power of two"),
-    ("busy_timeout_ms: -1", "a whole number from 0 to 3,600,000"),
-])  # fmt: skip
-def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
-    """With what would be right; others of another case are read."""
-    [problem] = problems(STUDY.replace("SETTING", setting))
-    assert words in problem.text
-    assert problem.where.startswith("study.yaml:7:")
-    parse_study("study.yaml", STUDY.replace("SETTING", "Journal: WAL").encode())
-
-
-@pytest.mark.parametrize(("settings", "word"), [
-    ({}, None),
-    ({"synchronous": "EXTRA", "journal": "delete"}, None),
-    ({"journal": "delete"}, "synchronous extra waits for it"),
-    ({"journal": "truncate"}, None),
-    ({"synchronous": "Normal"}, "a power cut may lose the last commits"),
-    ({"synchronous": "normal", "journal": "delete"}, "damaged"),
-    ({"synchronous": "off"}, "nothing is flushed"),
-])  # fmt: skip
-def test_durability_given_up_is_named(settings: dict[str, str], word: str | None) -> None:
-    """By what a power cut may take; a kill of the driver takes nothing."""
-    given = SQLITE.list_given_up(settings)
-    assert given == {} if word is None else word in given["synchronous"]
 
 
 def test_all_that_it_cannot_have_is_said_at_once() -> None:

@@ -12,12 +12,11 @@ from stithy.engines.engine import get_engine
 from stithy.engines.instance import Demand, Mark
 from stithy.engines.sqlserver import endpoint, native
 from stithy.engines.sqlserver.connection import ServerError
-from stithy.engines.sqlserver.given import make_wish, parse_url
+from stithy.engines.sqlserver.given import make_wish
 from stithy.engines.sqlserver.remote import RemoteSQLServer
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.secrets import Secret
 from stithy.study.load import parse_study
-from support.studies import problems
 
 GIB = 2**30
 SQLSERVER = get_engine("sqlserver")
@@ -36,70 +35,6 @@ load: {users: [1]}
 """
 
 
-@pytest.mark.parametrize(
-    ("url", "place"),
-    [
-        ("sqlserver://me:p%40ss%2Fw@db.example/test", "db.example:1433, database test"),
-        ("sqlserver://me@[::1]:1500/a%20b?encrypt=false", "::1:1500, database a b"),
-        ("sqlserver://me@h/d?trustServerCertificate=true&connect_timeout=3", "h:1433, database d"),
-    ],
-)
-def test_a_url_is_written_as_it_was_read(url: str, place: str) -> None:
-    """What the hammer gets names the same server; its place has no password."""
-    target = parse_url(Secret(url))
-    again = parse_url(target.url)
-    assert (target.place, again.url.reveal()) == (place, target.url.reveal())
-    assert vars(again) | {"password": None} == vars(target) | {"password": None}
-
-
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("me:x@y@host/test", "cannot be read"),
-        ("host/test", "no user"),
-        ("me@host", "no database"),
-        ("me@/test", "no host"),
-        (":x@host/test", "no user"),
-        ("me@host:70000/test", "port"),
-        ("me@host/Master", "server's own database"),
-        ("me@host/test?tls=require", "the option tls"),
-        ("me@host/test?encrypt=strict", "encrypt is none of true, false"),
-        ("me@host/test?encrypt=true&encrypt=true", "encrypt twice"),
-        ("me@host/test?ca=x.pem", "no absolute path"),
-        ("me@host/test?ca=/none.pem", "no such file"),
-        ("me@host/test?ca=/x&trustServerCertificate=true", "trusts any certificate"),
-        ("me@host/test?connect_timeout=soon", "connect_timeout"),
-        ("me:x@host/test?passfile=/none", "password file cannot be read"),
-    ],
-)
-def test_a_url_that_cannot_be_followed_is_refused(url: str, words: str) -> None:
-    """Before anything is connected."""
-    with pytest.raises(UserError, match=words):
-        parse_url(Secret(f"sqlserver://{url}"))
-
-
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        ("recovery: none", "give simple, bulk_logged, full"),
-        ("fill_factor: 90", "not a setting of a SQL Server"),
-        ("recovery.stock: simple", "not a setting of a SQL Server"),
-        ("data_size: 20", "data_size is no size"),
-        ("log_size: 12 kB", "too little"),
-        ("data_files: d1.mdf", "no absolute path"),
-        ('data_files: "/a, /a"', "names a file twice"),
-        ('log_file: "/a, /b"', "has more than 1"),
-        ("backup_transfer_size: 8 MiB", "64 KiB to 4 MiB"),
-        ("target_recovery_time: soon", "a whole number"),
-    ],
-)
-def test_a_setting_is_refused_at_its_line(setting: str, words: str) -> None:
-    """With what would be right."""
-    [problem] = problems(STUDY.replace("SETTING", setting))
-    assert words in problem.text
-    assert problem.where.startswith("study.yaml:9:")
-
-
 def test_a_candidate_has_settings_and_a_server_a_url() -> None:
     """A study may place the files of each candidate; a directory gets no SQL Server."""
     study = parse_study("s", STUDY.replace("SETTING", "Recovery: FULL").encode())
@@ -114,14 +49,6 @@ def test_a_candidate_has_settings_and_a_server_a_url() -> None:
     with pytest.raises(UserError) as caught:
         parse_study("s", managed.encode())
     assert "sqlserver by URL only: its programs are installed" in caught.value.text
-
-
-def test_durability_given_up_is_named() -> None:
-    """By the name that was given."""
-    given = {"delayed_durability": "FORCED", "page_verify": "none", "recovery": "simple"}
-    found = SQLSERVER.list_given_up(given)
-    assert [*found] == ["delayed_durability", "page_verify"]
-    assert "even a clean one" in found["delayed_durability"]
 
 
 @pytest.mark.parametrize(

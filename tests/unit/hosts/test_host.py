@@ -1,11 +1,15 @@
-"""A host has all that a run takes from a machine; a namespace is one, but for its network."""
+"""A host has all that a run takes from a machine; namespaces, and guards of reads and writes."""
 
 import os
 from pathlib import Path
 
+import pytest
+
 from fakes.program import AnsweringRunner, EndingRunner
 from stithy.collectors.collector import Collector
+from stithy.errors import PreconditionError
 from stithy.hosts.host import Host, LocalHost, NamespaceHost
+from stithy.hosts.resources import IO, make_throttle
 from stithy.hosts.runner import Command
 from stithy.registry import plugins
 
@@ -56,3 +60,66 @@ def test_what_sees_only_the_network_of_stithy_does_not_sample_a_namespace() -> N
     here, there = LocalHost(), NamespaceHost("h1")
     assert here.collectors.keys() - there.collectors.keys() == {"network"}
     assert (there.name, there.facts["kernel"]) == ("h1", here.facts["kernel"])
+
+
+def _machine(root: Path, *, blkio: bool = True) -> tuple[Path, Path, Path]:
+    """Made-up /proc and /sys with a disk `vda` under all of `root`; and the group's parent."""
+    proc, sys, groups = root / "proc", root / "sys", root / "groups"
+    disk = sys / "devices/vda/vda1"
+    for folder in (proc / "self", disk, sys / "class/block", sys / "dev/block", groups):
+        folder.mkdir(parents=True)
+    (disk / "partition").write_text("1")
+    (disk / "dev").write_text("254:1\n")
+    (disk.parent / "dev").write_text("254:0\n")
+    (sys / "class/block/vda1").symlink_to(disk)
+    (sys / "class/block/vda").symlink_to(disk.parent)
+    (sys / "dev/block/254:1").symlink_to(disk)
+    lines = ["21 1 254:1 / / rw - ext4 /dev/vda1 rw"]
+    if blkio:
+        lines.append(f"38 1 0:35 / {groups} rw - cgroup cgroup rw,blkio")
+        (groups / "blkio.throttle.read_bps_device").touch()
+    (proc / "self/mountinfo").write_text("\n".join(lines) + "\n")
+    (proc / "self/cgroup").write_text("7:blkio:/\n" if blkio else "")
+    return proc, sys, groups
+
+
+def test_the_whole_disk_under_the_place_is_limited_in_a_group_of_its_own(tmp_path: Path) -> None:
+    """A partition has no queue of its own; and the group is in the books before it is made."""
+    proc, sys, groups = _machine(tmp_path)
+    recorded: list[bool] = []
+    made = make_throttle(
+        "own", tmp_path, 1000, None, lambda path: recorded.append(path.exists()),
+        proc=proc, sys=sys,
+    )  # fmt: skip
+    assert made.path == groups / "own"
+    assert recorded == [False]
+    assert (made.path / "blkio.throttle.read_bps_device").read_text() == "254:0 1000"
+    assert (made.path / "blkio.throttle.write_bps_device").read_text() == "254:0 1000"
+    assert IO.find_problem(proc) is None
+
+
+def test_in_version_2_the_memory_group_of_the_server_is_limited(tmp_path: Path) -> None:
+    """There a process is in one group only."""
+    proc, sys, _ = _machine(tmp_path, blkio=False)
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    (memory / "io.max").touch()
+    made = make_throttle("own", tmp_path, 1000, memory, lambda path: None, proc=proc, sys=sys)
+    assert made.path == memory
+    assert (memory / "io.max").read_text() == "254:0 rbps=1000 wbps=1000"
+
+
+def test_without_a_controller_the_reason_is_said(tmp_path: Path) -> None:
+    """Before a run by the need, and in it by the error."""
+    proc, sys, _ = _machine(tmp_path, blkio=False)
+    assert "`io` or `blkio`" in (IO.find_problem(proc) or "")
+    with pytest.raises(PreconditionError, match="cannot be limited"):
+        make_throttle("own", tmp_path, 1000, None, lambda path: None, proc=proc, sys=sys)
+
+
+def test_what_lies_on_no_disk_cannot_be_limited(tmp_path: Path) -> None:
+    """Memory, for example."""
+    proc, sys, _ = _machine(tmp_path)
+    (proc / "self/mountinfo").write_text("21 1 0:40 / / rw - tmpfs tmpfs rw\n")
+    with pytest.raises(PreconditionError, match="no disk"):
+        make_throttle("own", tmp_path, 1000, None, lambda path: None, proc=proc, sys=sys)

@@ -1,4 +1,4 @@
-"""What the report says of tenants beside a neighbour, from a run of fakes."""
+"""What the report says of tenants beside a neighbour, or of several sizes, from runs of fakes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any, cast
 import polars as pl
 import pytest
 
+from fakes.hammer import FakeHammer
 from stithy.analysis.decision import Outcome, judge_thresholds
 from stithy.analysis.series import EACH_ITS_OWN
 from stithy.metrics import Quantity
@@ -16,10 +17,14 @@ from stithy.report.context import make_context
 from stithy.report.page import Page
 from stithy.results.files import read_run, write_table
 from stithy.results.tables import SERIES
+from stithy.run.executor import execute
 from stithy.scenarios.noisy_neighbour.report.neighbours import make_durations_table
 from stithy.thresholds import Constant, MeasuredSide, Threshold
 from support.faked_run import FakedRun
 from support.lost_runs import beside_nobody
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
 
 STUDY = """
 study: Who bears a neighbour?
@@ -29,8 +34,6 @@ database: {engine: postgresql, memory: 256 MiB}
 workload: {name: order-entry, warehouses: 1}
 load: {users: [2], ramp_up: 1 s, duration: 1 s, repeat: 4, calibrate: false}
 """
-
-pytestmark = pytest.mark.usefixtures("own_state")
 
 
 Added = Callable[[str], Iterable[tuple[str, str, str, str, float]]]
@@ -168,3 +171,38 @@ def test_a_run_without_tenants_has_no_such_section(tmp_path: Path) -> None:
     page = Page(make_context(read_run(faked.out)))
     assert "neighbours" not in page.tables
     assert "neighbours" not in [each.key for each in page.sections]
+
+
+DIFFERING = """
+study: Who gets more?
+candidates: {a: {path: "{root}/a"}, b: {path: "{root}/b"}}
+scenario:
+  noisy-neighbour:
+    aggressor: none
+    tenants: 3
+    differ: {workload.warehouses: [1, 1, 2], database.memory: [128 MiB, 128 MiB, 256 MiB]}
+database: {engine: postgresql, memory: 256 MiB}
+workload: {name: order-entry, warehouses: 1}
+load: {users: [2], ramp_up: 1 s, duration: 1 s, repeat: 4, calibrate: false}
+"""
+
+
+@pytest.mark.usefixtures("own_state")
+def test_each_tenant_has_its_size_memory_and_share(tmp_path: Path) -> None:
+    """Its hammer, copy and report say so; what they differ in is nobody's number."""
+    faked = FakedRun(tmp_path, text=DIFFERING, hammer=FakeHammer(sound=True))
+    assert execute(faked.start(), faked.deciders).end == "finished"
+    run = read_run(faked.out)
+    assert run.manifest is not None
+    assert run.manifest.workload is not None
+    assert [size["warehouses"] for size in run.manifest.workload.sizes] == [1, 1, 2]
+    assert set(run.window["memory_limit_bytes"]) == {None}
+    page = Page(make_context(run))
+    shares = page.tables["tenants"].frame
+    assert shares.columns == ["users", "candidate", "tenant", "tpm", "share", "p95_s"]
+    assert shares.filter(candidate="a")["share"].to_list() == pytest.approx([1 / 3] * 3)
+    assert shares.height == 6
+    asked = [
+        choice.model_dump()["warehouses"] for job, choice in faked.hammer.choices if job == "run"
+    ]
+    assert sorted(asked[:3]) == [1, 1, 2]

@@ -1,20 +1,23 @@
-"""Programs of a server are found; its settings, last words, memory and views are known."""
+"""A PostgreSQL server: its programs, settings, last words, memory, views, counters and log."""
 
 from collections.abc import Iterator
 from itertools import chain, repeat
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 
+from fakes.clock import FakeClock
 from fakes.machine import FakeMachine
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration
 from stithy.engines.postgresql import OWNED_SETTINGS, server
-from stithy.engines.postgresql.activity import make_activity_query
+from stithy.engines.postgresql.activity import ServerActivity, make_activity_query
+from stithy.engines.postgresql.connection import Connection
 from stithy.engines.postgresql.engine import find_installation
 from stithy.engines.postgresql.server import last_words, remove_segment
 from stithy.engines.postgresql.settings import FIXED, complete, parse_message, write_configuration
+from stithy.engines.postgresql.upkeep import BESIDE, FILL, SEGMENTS, SEGMENTS_MIN, fill_log
 from stithy.errors import InfrastructureError, PreconditionError
 
 MIB, GIB = 2**20, 2**30
@@ -160,18 +163,102 @@ def test_the_log_is_bounded_by_its_setting_and_a_fifth() -> None:
     assert get_engine("postgresql").count_log_bytes({}) == pytest.approx(GIB * 1.2)
 
 
-def test_what_gives_durability_up_is_known_as_the_server_reads_it() -> None:
-    """Every spelling of a boolean; `local` is as durable as `on` where there is no standby."""
-    local, standby = {"synchronous_commit": "local"}, {"synchronous_standby_names": "one"}
-    for settings, given_up in (
-        ({"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}, []),
-        ({"fsync": "F"}, ["fsync"]),
-        ({"fsync": "0", "full_page_writes": "no"}, ["fsync", "full_page_writes"]),
-        ({"fsync": "o"}, []),
-        ({"synchronous_commit": "OFF"}, ["synchronous_commit"]),
-        (local, []),
-        (local | standby, ["synchronous_commit"]),
-        ({"data_sync_retry": "on"}, ["data_sync_retry"]),
-        ({"data_sync_retry": "off", "wal_sync_method": "open_datasync"}, []),
-    ):
-        assert list(get_engine("postgresql").list_given_up(settings)) == given_up
+Found = dict[tuple[str, str], float | None]
+
+
+class _Answers:
+    """Gives one answer after another, in the place of a server."""
+
+    def __init__(self, *answers: Any) -> None:
+        self._answers = list(answers)
+
+    def read(self) -> Any:
+        """The next one."""
+        return self._answers.pop(0)
+
+
+def _answer(commits: int = 0, **more: Any) -> dict[str, Any]:
+    """An answer as PostgreSQL 15 gives it."""
+    names = ("rollbacks", "blocks_read", "blocks_hit", "temp_bytes", "deadlocks")
+    return {
+        "database": {"commits": commits, **dict.fromkeys(names, 0)}, "wal_bytes": 0,
+        "wal": {"records": 0, "full_pages": 0, "buffers_full": 0, "writes": 0, "syncs": 0},
+        "checkpoints": {"timed": 0, "requested": 0, "buffers": 0},
+        "writers": {"cleaner": 0, "backend": 0}, "last_checkpoint_at_s": 1000.0,
+        "log_files_to_archive": None, "backends": {"autovacuum": None, "waits": None}, **more,
+    }  # fmt: skip
+
+
+def _database(before: dict[str, Any], after: dict[str, Any]) -> Found:
+    """The second sample, 2 s after the first."""
+    clock, reader = FakeClock(), _Answers(before, after)
+    activity = ServerActivity(reader, clock)  # type: ignore[arg-type]  # a stand-in
+    assert list(activity.sample()) == []
+    clock.sleep_s(2)
+    return {(each.subject, each.metric): each.value for each in activity.sample()}
+
+
+def test_a_servers_counters_become_rates_and_its_waits_are_counted() -> None:
+    """No wait event means at work on the CPU; types without a backend are a real 0."""
+    waits = [[None, None, 2], ["IO", "WALSync", 3], ["IO", "DataFileRead", 1], ["New", "Kind", 1]]
+    first = {"checkpointer": {"reads": None, "writes": 0, "extends": None, "fsyncs": 0}}
+    then = {"checkpointer": {"reads": None, "writes": 10, "extends": None, "fsyncs": 2}}
+    after = _answer(600, wal_bytes=1 << 20, backends={"autovacuum": 1, "waits": waits}, io=then)
+    found = _database(_answer(100, io=first), after)
+    expected = {
+        ("", "commits_per_s"): 250, ("", "log_bytes_per_s"): 1 << 19, ("", "active_sessions"): 7,
+        ("CPU", "waiting_sessions"): 2, ("IO", "waiting_sessions"): 4,
+        ("Lock", "waiting_sessions"): 0, ("New", "waiting_sessions"): 1,
+        ("IO:WALSync", "waiting_sessions_by_event"): 3, ("", "maintenance_workers"): 1,
+        ("checkpointer", "io_writes_per_s"): 5,
+    }  # fmt: skip
+    assert {key: found[key] for key in expected} == expected
+    assert ("checkpointer", "io_reads_per_s") not in found, "it never reads"
+    old = _answer(writers={"cleaner": 0})
+    del old["wal"]
+    found = _database(old, old)
+    for name in ("log_syncs_per_s", "backend_buffers_per_s", "io_reads_per_s"):
+        assert found["", name] is None
+
+
+def test_files_of_the_log_that_wait_for_their_archive_are_counted_where_there_is_one() -> None:
+    """Without an archive the count is missing, and is no 0."""
+    key = ("", "log_files_to_archive")
+    assert _database(_answer(), _answer(log_files_to_archive=7))[key] == 7
+    assert _database(_answer(), _answer())[key] is None
+
+
+SEGMENT = 16 * 2**20
+MIN_WAL_MB = 160
+
+
+class Server:
+    """A session of one that keeps at most so many segments, and how many there are."""
+
+    def __init__(self, most: int, future: int = 0) -> None:
+        self.most, self.future, self.segments = most, future, 1 + future
+        self.ran: list[str] = []
+
+    def run(self, statement: str, **given: Any) -> list[list[Any]]:
+        """What a server would answer; a switch uses a future segment before it makes another."""
+        self.ran.append(statement)
+        if statement == SEGMENTS:
+            return [[self.segments]]
+        if "pg_switch_wal" in statement:
+            self.future, made = max(0, self.future - 1), int(self.future == 0)
+            self.segments = min(self.most, self.segments + made)
+        if "wal_segment_size" in statement:
+            return [["16MB", MIN_WAL_MB]]
+        return [[SEGMENT if given else None]]
+
+
+@pytest.mark.parametrize(("most", "future"), [(100, 0), (100, 5), (4, 0)])
+def test_a_log_is_filled_to_what_a_window_needs_or_to_what_its_server_keeps(
+    most: int, future: int
+) -> None:
+    """A server whose log is small makes checkpoints meanwhile; the last one ends it."""
+    server = Server(most, future)
+    fill_log(cast(Connection, server), 1)
+    assert server.segments == min(most, SEGMENTS_MIN + BESIDE)
+    assert server.ran[-1] == "CHECKPOINT"
+    assert server.ran.index(FILL) < server.ran.index(SEGMENTS)
