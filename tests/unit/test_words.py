@@ -1,15 +1,25 @@
 """The words of the program: metrics, searches, plug-ins, errors, and the nearest known one."""
 
 import errno
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from stithy import metrics
 from stithy.activities.hammer.declared import LOAD
-from stithy.errors import Exit, InfrastructureError, StithyError, convert_machine_failures
+from stithy.activity import DeclaredActivity
+from stithy.errors import (
+    Exit,
+    InfrastructureError,
+    StithyError,
+    UserError,
+    convert_machine_failures,
+)
 from stithy.metrics import (
     ERROR_SHARE,
     PERCENTILES,
+    Metric,
     Quantity,
     UnknownQuantity,
     check,
@@ -20,6 +30,7 @@ from stithy.metrics import (
 )
 from stithy.names import find_closest, suggest_instead
 from stithy.openmetrics import END, MetricPoint, make_family, written
+from stithy.registry import plugins
 from stithy.results.tables import TRANSACTIONS, WINDOW
 from stithy.search import (
     ResponseTarget,
@@ -27,6 +38,7 @@ from stithy.search import (
     list_levels_within,
 )
 from stithy.study.problems import StudyError, StudyProblem
+from stithy.workloads.workload import Workload
 from support.openmetrics import read
 
 TARGET = ResponseTarget("p99.9", "new-order", 0.02)
@@ -145,3 +157,22 @@ def test_a_full_disk_is_no_bug_wherever_it_shows_and_a_missing_file_is_one() -> 
     ):
         with pytest.raises(kind, match=shown), convert_machine_failures("step w"):
             raise failure
+
+
+def test_a_metric_that_two_activities_declare_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the two would silently be the other."""
+    again = Metric("backup.pause_s", "s", "lower", "values", "", "pauses", "pauses")
+    every = {**plugins(DeclaredActivity), "own": DeclaredActivity("own", (again,))}
+    declaring: dict[object, object] = {Workload: plugins(Workload), DeclaredActivity: every}
+    assert metrics.find(again.name) is None
+    monkeypatch.setattr(metrics, "plugins", declaring.__getitem__)
+    # What folders declare is kept, so that each state here needs a folder of its own.
+    monkeypatch.setattr(metrics, "list_plugin_folders", lambda: (Path(str(len(every))),))
+    assert metrics.find(again.name) == again
+    every["again"] = DeclaredActivity("again", (Metric(**vars(again)),))
+    with pytest.raises(UserError, match="the metric backup.pause_s is declared twice") as caught:
+        metrics.find(again.name)
+    assert caught.value.where == "`metrics` of own, again"
+    every["again"] = DeclaredActivity("again", (replace(again, name="backup_pause.s"),))
+    with pytest.raises(UserError, match="the metric backup_pause.s is declared twice"):
+        metrics.find(again.name)  # figures and exports would write both alike

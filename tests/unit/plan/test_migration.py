@@ -47,6 +47,16 @@ def study(
     return parse_study("study.yaml", text.encode())
 
 
+def make_row(point: Point, **own: Any) -> dict[str, Any]:
+    """The row of a window of users at this point, in which nothing went wrong."""
+    return {
+        "window_id": str(point), "candidate": "one", "activity": "hammer", "point": str(point),
+        "block": 0, "attempt": 0, "position": 0, "tried": False, "missing_because": None,
+        "measure_from_s": 0.0, "measure_to_s": 1.0, "tpm": 1.0, "ledger_acknowledged": 5,
+        "ledger_unverified_because": None, **own,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("keys", "others", "problem"),
     [
@@ -149,9 +159,8 @@ def test_a_loss_or_a_way_that_never_ended_is_no_answer(
     """A loss is one although the block was measured a second time; nothing moved in the other."""
 
     def make_window(way: str, attempt: int, flags: tuple[Flag, ...]) -> Window:
-        row = {"window_id": f"{way}-{attempt}", "candidate": "one", "activity": "hammer",
-               "point": str(Point.of(users=4, way=way)), "block": 0, "attempt": attempt,
-               "position": 0, "tried": False, "missing_because": None}  # fmt: skip
+        name = f"{way}-{attempt}"
+        row = make_row(Point.of(users=4, way=way), window_id=name, attempt=attempt)
         return Window(row, {}, tuple(Reason(flag, {"gone": "a", "example": "b"}) for flag in flags))
 
     windows = [make_window("none", 0, ()), make_window("copy", 0, first)]
@@ -179,10 +188,9 @@ def test_a_database_that_nobody_can_read_is_lost(
     columns = {column.name: None for name in ("window", "load")
                for column in get_table(name).columns}  # fmt: skip
     point = Point.of(users=4, way=way)
-    made = {**columns, "window_id": "w", "candidate": "one", "activity": f"hammer, migration-{way}",
-            "point": str(point), "block": 0, "attempt": 0, "position": 0, "tried": False,
-            "ledger_unverified_because": "no start", "ledger_acknowledged": 5, "tpm": 1.0,
-            "missing_because": None if row else "the server ended", **row}  # fmt: skip
+    own = {"activity": f"hammer, migration-{way}", "ledger_unverified_because": "no start",
+           "missing_because": None if row else "the server ended", **row}  # fmt: skip
+    made = columns | make_row(point, **own, measure_from_s=None, measure_to_s=None)
     values: dict[tuple[str, str], Any] = {
         ("migration.duration_s", "all"): {"value": None, "missing_because": missing, "count": None}
     }
@@ -203,10 +211,7 @@ def test_a_loss_of_any_candidate_is_said_first() -> None:
     point = Point.of(users=4, way="copy")
     windows = []
     for name, flags in (("one", ()), ("two", (LEDGER,))):
-        row = {"window_id": name, "candidate": name, "activity": "hammer", "point": str(point),
-               "block": 0, "attempt": 0, "position": 0, "tried": False, "missing_because": None,
-               "measure_from_s": 0.0, "measure_to_s": 1.0, "tpm": 1.0, "gap_s": 0.5,
-               "ledger_acknowledged": 5, "ledger_unverified_because": None}  # fmt: skip
+        row = make_row(point, window_id=name, candidate=name, gap_s=0.5)
         reasons = tuple(Reason(flag, {"gone": "a", "example": "b"}) for flag in flags)
         windows.append(Window(row, {}, reasons))
     analysis: Any = SimpleNamespace(evidence=Evidence(("one", "two"), (point,), tuple(windows)))
@@ -228,14 +233,9 @@ def test_a_pause_that_users_have_anyway_is_none_of_the_migration(
     """It stands beside that of the window without; and why tables were not compared is said."""
     windows, points = [], [Point.of(users=4, way=way) for way in ("none", "copy")]
     for point, gap_s in zip(points, (usual_s, 0.284), strict=True):
-        row = {"window_id": str(point), "candidate": "one", "activity": "hammer",
-               "point": str(point), "block": 0, "attempt": 0, "position": 0, "tried": False,
-               "missing_because": None, "measure_from_s": 0.0, "measure_to_s": 1.0, "tpm": 1.0,
-               "gap_s": gap_s, "ledger_acknowledged": 5,
-               "ledger_unverified_because": None}  # fmt: skip
         reason = {"value": None, "count": None, "missing_because": "a reason."}
         of = {("migration.tables_compared", "all"): reason}
-        windows.append(Window(row, {}, (), values=of))
+        windows.append(Window(make_row(point, gap_s=gap_s), {}, (), values=of))
     analysis: Any = SimpleNamespace(evidence=Evidence(("one",), tuple(points), tuple(windows)))
     [finding] = plugins(FindingKind)["migration"].lead(analysis)
     sentence = str(plugins(FindingKind)["migration"].describe(finding, "user"))
@@ -266,10 +266,7 @@ def test_a_percentile_of_a_phase_needs_enough_transactions(
 ) -> None:
     """As everywhere: of fewer none is printed."""
     point = Point.of(users=4, way="copy")
-    row = {"window_id": "w", "candidate": "one", "activity": "hammer", "point": str(point),
-           "block": 0, "attempt": 0, "position": 0, "tried": False, "missing_because": None,
-           "measure_from_s": 0.0, "measure_to_s": 1.0, "tpm": 1.0}  # fmt: skip
     values = {("migration.p99_s", "moving"): {"value": 0.2, "missing_because": None,
                                               "count": count}}  # fmt: skip
-    evidence = Evidence(("one",), (point,), (Window(row, {}, (), values=values),))
+    evidence = Evidence(("one",), (point,), (Window(make_row(point), {}, (), values=values),))
     assert evidence.level_of("one", point, Quantity("migration.p99_s", "moving")) == number
