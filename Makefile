@@ -124,13 +124,14 @@ SHOW_LEFT_OUT = $(if $(RUST_TIER),,grep -ro '\#\[ignore' crates --include=*.rs |
 	echo "Left out: $$(wc -l <$(LEFT_OUT)) tests"; sort $(LEFT_OUT) | uniq -c
 
 # Three lanes beside each other: Rust tests and what comes after them; runs, which mostly wait; all other Python tests,
-# which compute. Each runs to its end, whatever fails in another. What measures comes when no program is built any more.
+# which compute: their small tables wait for threads of Polars longer than for its work. Each runs to its end, whatever fails in
+# another. What measures comes when no program is built any more.
 tests:
 	@code=0; export PYTHONHASHSEED=$$$$ STITHY_LEFT_OUT=$(abspath $(LEFT_OUT)); mkdir -p target; : >$(LEFT_OUT); \
 	{ ended=0; $(RUST_TEST) || ended=$$?; $(PYTEST) $(wildcard $(AFTER_RUST)) || ended=$$?; exit $$ended; } \
 	>target/rust-tests.log 2>&1 & rust=$$!; \
 	$(PYTEST) $(wildcard $(RUNS)) >target/runs-tests.log 2>&1 & runs=$$!; \
-	$(PYTEST) $(foreach each,$(AFTER_RUST) $(RUNS),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; \
+	POLARS_MAX_THREADS=1 $(PYTEST) $(foreach each,$(AFTER_RUST) $(RUNS),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; \
 	wait $$rust || code=$$?; wait $$runs || code=$$?; cat target/rust-tests.log target/runs-tests.log; \
 	$(SHOW_LEFT_OUT); exit $$code
 

@@ -1,7 +1,6 @@
 """Power of the idle machine and of windows: means, sums, energy per order, and what is missing."""
 
 import re
-import shutil
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -109,18 +108,25 @@ def test_watts_of_two_outlets_are_added_and_missing_where_one_is() -> None:
     assert "right has 0%" in (lost.missing_because or "")
 
 
-@pytest.fixture
-def ran(tmp_path: Path, own_state: Path) -> FakedRun:
+def make_metered(root: Path) -> FakedRun:
     """A run with a plug that draws more each second, and a meter that ends before the windows."""
-    text = write_study(tmp_path / "s.yaml", {n: tmp_path / n for n in "ab"}).read_text()
-    files = {name: tmp_path / f"{name}.csv" for name in ("plug", "side")}
+    text = write_study(root / "s.yaml", {n: root / n for n in "ab"}).read_text()
+    files = {name: root / f"{name}.csv" for name in ("plug", "side")}
     # The machine is idle by the run's clock, and users work by that of the hammer.
     for name, begins in (("plug", (999_990, round(START_S) - 10)), ("side", (999_990,))):
         rows = (f"{begin + at},{100 + at % 7}\n" for begin in begins for at in range(900))
         files[name].write_text("time,watts\n" + "".join(rows))
-    faked = FakedRun(tmp_path, text=text + POWER.format(**files), clock=HurriedClock(),
+    return FakedRun(root, text=text + POWER.format(**files), clock=HurriedClock(),
                     hammer=FakeHammer(sound=True))  # fmt: skip
-    outcome = faked.run()
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> FakedRun:
+    """Such a run at its end, to be looked at."""
+    faked = make_metered(root := tmp_path_factory.mktemp("ran"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STITHY_STATE", str(root / "state"))
+        outcome = faked.run()
     assert (outcome.end, outcome.error) == ("finished", None)
     return faked
 
@@ -153,9 +159,11 @@ def test_energy_of_an_order_follows_from_samples_and_orders(ran: FakedRun) -> No
         assert known[SAMPLED, "all"] == 1.0
 
 
-def test_a_resumed_run_keeps_the_idle_power_of_earlier_windows(ran: FakedRun) -> None:
+def test_a_resumed_run_keeps_the_idle_power_of_earlier_windows(
+    tmp_path: Path, own_state: Path
+) -> None:
     """Each session measures its own, and each window is held against that of its session."""
-    shutil.rmtree(ran.out)
+    ran = make_metered(tmp_path)
     ran.run_cut_off()
     rows = read_rows(ran.out / "tables/meters.parquet", METERS)
     idle_w = {row["idle_from_s"]: row["idle_w"] for row in rows if row["meter"] == "plug"}
