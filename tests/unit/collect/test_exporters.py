@@ -29,6 +29,10 @@ node_time_seconds {time}
 """
 
 
+PATIENCE_S = 10.0
+"""A page of a test comes at once, but on a busy machine."""
+
+
 def cpu(idle: float, user: float, time: float = 1_000_000.0) -> str:
     """A page with one CPU."""
     return CPU.format(idle=idle, user=user, time=time)
@@ -131,17 +135,17 @@ def test_a_token_goes_to_its_address_alone(tmp_path: Path) -> None:
     token.chmod(0o600)
     with exporting(cpu(1, 1)) as fake:
         keys = ExporterKeys.model_validate({"url": fake.url, "token_file": str(token)})
-        read_page(keys, FakeClock(), 1.0)
+        read_page(keys, FakeClock(), PATIENCE_S)
         assert fake.tokens == ["Bearer secret"]
         for status, why in ((302, "it answers 302"), (401, "`token_file` name a token")):
             fake.status = status
             with pytest.raises(NoPage, match=why) as error:
-                read_page(keys, FakeClock(), 1.0)
+                read_page(keys, FakeClock(), PATIENCE_S)
             assert "secret" not in str(error.value)
         assert len(fake.tokens) == 3
         token.chmod(0o644)
         with pytest.raises(NoPage, match="other users may read"):
-            read_page(keys, FakeClock(), 1.0)
+            read_page(keys, FakeClock(), PATIENCE_S)
 
 
 @pytest.mark.parametrize(("keys", "why"), [
@@ -195,8 +199,12 @@ def ask(live: collector.ExporterReadings, clock: FakeClock) -> dict[str, Sample]
     return {each.metric: each for each in live.sample()}
 
 
-def test_gaps_are_gaps_and_a_page_that_was_not_made_anew_is_no_reading() -> None:
+def test_gaps_are_gaps_and_a_page_that_was_not_made_anew_is_no_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Rates begin again after a failure; after an old page the next covers all the time."""
+    for name in ("WAIT_S", "PATIENCE_SHARE"):
+        monkeypatch.setattr(collector, name, PATIENCE_S)
     clock = FakeClock()
     with exporting(cpu(10, 5)) as fake:
         live = collector.create(Scope((), exporters={"db": see(fake)}, clock=clock))
@@ -227,9 +235,9 @@ def test_a_server_is_trusted_by_the_certificates_that_a_study_names(tmp_path: Pa
         for ca in (None, tls / "other.pem"):
             given = ExporterKeys.model_validate({**keys, **({"ca": ca} if ca else {})})
             with pytest.raises(NoPage, match="its certificate is not trusted"):
-                read_page(given, FakeClock(), 1.0)
+                read_page(given, FakeClock(), PATIENCE_S)
         trusted = ExporterKeys.model_validate({**keys, "ca": tls / "server.pem"})
-        assert "node_cpu_seconds_total" in read_page(trusted, FakeClock(), 1.0).page.names
+        assert "node_cpu_seconds_total" in read_page(trusted, FakeClock(), PATIENCE_S).page.names
 
 
 @pytest.mark.parametrize(("metric", "why"), [

@@ -22,9 +22,15 @@ from stithy.results.files import make_frame
 from stithy.results.tables import SERIES, STOPPED, UNANSWERED
 from stithy.run.sampler import Sampler, count_checkpoints_inside, make_series_rows
 
+LEAVE_PATIENCE_S = 0.5
+"""So long a busy machine may leave a thread that does not hang."""
+
 
 class _Steady:
-    """Counts its samples; at the `fails_at`-th it fails with an error, or hangs on an event."""
+    """Counts its samples; at the `fails_at`-th it fails with an error, or hangs on an event.
+
+    `enough`: once it has said what is asked of it here.
+    """
 
     def __init__(self, fails_at: int = -1, failure: Exception | threading.Event | None = None):
         self.enough, self.turn, self.closed = threading.Event(), -1, False
@@ -32,12 +38,12 @@ class _Steady:
 
     def sample(self) -> list[Sample]:
         self.turn += 1
+        if self.turn in (2, self._fails_at):
+            self.enough.set()
         if self.turn == self._fails_at:
             if isinstance(self._failure, Exception):
                 raise self._failure
             self._failure.wait(30)
-        if self.turn == 2:
-            self.enough.set()
         return [Sample("x", "level_bytes", float(self.turn))] if self.turn else []
 
     def close(self) -> None:
@@ -60,20 +66,21 @@ def _of_each(create: Any, **more: Any) -> Collector:
 
 def test_readings_come_every_second_and_what_fails_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the reason; a stalled server has stopped no collector, a fault of the collector has."""
-    monkeypatch.setattr("stithy.run.sampler.LEAVE_PATIENCE_S", 0.05)
-    release, steady, mortal = threading.Event(), _Steady(), _Steady(2)
+    monkeypatch.setattr("stithy.run.sampler.LEAVE_PATIENCE_S", LEAVE_PATIENCE_S)
+    release, steady, mortal, asks = threading.Event(), _Steady(), _Steady(2), _Steady()
+    hanging = _Steady(0, release), _Steady(0, release)
     gone = InfrastructureError("the server is gone", where="here", remedy="none")
     kinds = {kind.name: kind for kind in (
         _kind("steady", steady), _kind("mortal", mortal), _kind("broken", _Steady(1)),
         _kind("absent", Unavailable("there is no such thing")),
-        _kind("undeclared", _Steady(), "other_bytes"), _kind("asks", _Steady(), blocks=True),
-        _kind("hangs", _Steady(0, release), blocks=True),
-        _kind("stalled", _Steady(0, release), blocks=True, is_under_test=True),
+        _kind("undeclared", _Steady(), "other_bytes"), _kind("asks", asks, blocks=True),
+        _kind("hangs", hanging[0], blocks=True),
+        _kind("stalled", hanging[1], blocks=True, is_under_test=True),
         _kind("gone", _Steady(0, gone), is_under_test=True),
     )}  # fmt: skip
     sampler = Sampler(Scope((), clock=HurriedClock()), kinds)
     sampler.start()
-    assert steady.enough.wait(30)
+    assert all(live.enough.wait(30) for live in (steady, mortal, asks, *hanging))
     readings = sampler.stop()
     release.set()
     found = {name: [r for r in readings if r.collector == name] for name in kinds}
@@ -95,7 +102,7 @@ def test_readings_come_every_second_and_what_fails_ends(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("blocks", [False, True])
 def test_samples_name_their_server(monkeypatch: pytest.MonkeyPatch, blocks: bool) -> None:
     """One that fails or hangs ends alone; the machine is sampled once, whoever works on it."""
-    monkeypatch.setattr("stithy.run.sampler.LEAVE_PATIENCE_S", 0.05)
+    monkeypatch.setattr("stithy.run.sampler.LEAVE_PATIENCE_S", LEAVE_PATIENCE_S)
     release = threading.Event()
     failure = release if blocks else None
     made = {"t1": _Steady(), "t2": _Steady(1, failure)}
@@ -103,8 +110,7 @@ def test_samples_name_their_server(monkeypatch: pytest.MonkeyPatch, blocks: bool
     scope = Scope((), tuple(map(InstanceScope, made)), clock=HurriedClock())
     sampler = Sampler(scope, {"of_each": of_each, "machine": _kind("machine", machine)})
     sampler.start()
-    assert machine.enough.wait(30)
-    assert made["t1"].enough.wait(30)
+    assert all(live.enough.wait(30) for live in (machine, *made.values()))
     readings = sampler.stop()
     release.set()
     found = {name: [r.sample for r in readings if (r.collector, r.instance) == ("of_each", name)]
