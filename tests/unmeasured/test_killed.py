@@ -72,11 +72,11 @@ def _assert_whole(shown: dict[str, Any]) -> None:
     assert set(shown["others"]) == OURS, shown
 
 
-@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), 3])
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), 5])
 def test_runs_killed_anywhere_are_cleaned(ask: Ask, step: int) -> None:
     """Candidates, sockets, groups, the register's entry: all gone; study and results stay.
 
-    Before every third line, and where there is time before every one.
+    Before every fifth line, and where there is time before every one.
     """
     kills = ask("clean", step)
     assert len(kills) > 60 // step

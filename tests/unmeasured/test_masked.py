@@ -24,16 +24,18 @@ WITHOUT_DEVICES = (
 WITHOUT_NETWORK = ("setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin")
 
 
-def lacking(place: Path, prefix: tuple[str, ...], provider: str = "ceph") -> dict[str, str]:
-    """What a provider lacks, with its fix."""
+def lacking(place: Path, prefix: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """What each provider lacks, with its fix."""
     stithy = Stithy(place / "state", prefix=[*prefix, sys.executable, "-m", "stithy"])
     shown = stithy.run("doctor", "--json")
     assert shown.returncode in (0, 3), shown.stderr
     parts: list[dict[str, Any]] = json.loads(shown.stdout)["parts"]
-    [part] = [each for each in parts if (each["family"], each["name"]) == ("provider", provider)]
-    missing = [each for each in part["needs"] if each["state"] == "missing"]
-    assert part["works"] == all(each["optional"] for each in missing)
-    return {each["what"]: each["remedy"] for each in missing}
+    found = {}
+    for part in (each for each in parts if each["family"] == "provider"):
+        missing = [each for each in part["needs"] if each["state"] == "missing"]
+        assert part["works"] == all(each["optional"] for each in missing)
+        found[part["name"]] = {each["what"]: each["remedy"] for each in missing}
+    return found
 
 
 def test_missing_programs_name_their_packages(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +43,7 @@ def test_missing_programs_name_their_packages(place: Path, monkeypatch: pytest.M
     empty = place / "bin"
     empty.mkdir()
     monkeypatch.setenv("PATH", str(empty))
-    found = lacking(place, ())
+    found = lacking(place, ())["ceph"]
     for program, package in {
         "ceph-mon": "ceph-mon", "ceph-osd": "ceph-osd", "rbd": "ceph-common",
         "nbdfuse": "libnbd-bin", "qemu-storage-daemon": "qemu-system-common",
@@ -52,7 +54,7 @@ def test_missing_programs_name_their_packages(place: Path, monkeypatch: pytest.M
 def test_missing_devices_are_named(place: Path) -> None:
     """As in a container that was not given them."""
     (devices := place / "dev").mkdir()
-    found = lacking(place, (*WITHOUT_DEVICES, str(devices)))
+    found = lacking(place, (*WITHOUT_DEVICES, str(devices)))["ceph"]
     assert {"/dev/fuse", "/dev/loop-control"} <= set(found)
     assert "--device /dev/fuse" in found["/dev/fuse"]
 
@@ -60,13 +62,13 @@ def test_missing_devices_are_named(place: Path) -> None:
 def test_hosts_that_cannot_be_made_are_named(place: Path) -> None:
     """Without the right to make links: drives do work, clusters do not."""
     found = lacking(place, WITHOUT_NETWORK)
-    assert "CONFIG_VETH" in found["hosts as network namespaces"]
-    assert "hosts as network namespaces" not in lacking(place, WITHOUT_NETWORK, "drive")
+    assert "CONFIG_VETH" in found["ceph"]["hosts as network namespaces"]
+    assert "hosts as network namespaces" not in found["drive"]
 
 
 def test_a_whole_machine_lacks_nothing(place: Path) -> None:
     """So that the tests above find what they have hidden, and nothing else."""
-    assert not {*lacking(place, ())} & {
+    assert not {*lacking(place, ())["ceph"]} & {
         "hosts as network namespaces", "rbd in QEMU", "/dev/fuse", "nbdfuse", "ceph-osd",
     }  # fmt: skip
     assert os.path.exists("/dev/fuse")
