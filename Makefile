@@ -34,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo papers papers-users papers-hci papers-block evidence-backups evidence-neighbours test test-all test-kernel setup browser check lint tests golden bench prove lock wheel image
+.PHONY: help demo papers papers-users papers-agents papers-hci papers-block evidence-backups evidence-neighbours test test-all test-kernel setup browser check lint tests golden bench prove lock wheel image
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

@@ -205,8 +205,8 @@ def _users(context: Context, row: Row) -> Own:
     if limit is None:
         return Own()
     first, second = (count_users_within(evidence, name, limit) for name in row.candidates)
-    if first.level is None or second.level is None:
-        return Own()
+    if first.level is None or second.level is None or first.not_at is second.not_at is None:
+        return Own()  # of two that may serve more than was tried there is no ratio
     # The upper level misses the target, so that neither bound is ever met.
     low = first.level / second.not_at if second.not_at else 0.0
     high = first.not_at / second.level if first.not_at else math.inf

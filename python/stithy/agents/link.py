@@ -207,12 +207,10 @@ class Link:
         known = await self.list_addresses()
         if missing := [name for name in names or () if name not in known]:
             there = f"; there are {', '.join(sorted(known))}" if known else "; there is none"
-            begin = f"start it on its host: stithy agent {self.address} --name {missing[0]}"
-            raise PreconditionError(
-                f"{NOT_JOINED}: {', '.join(missing)}{there}",
-                where=self.address,
-                remedy=remedy or begin,
-            )
+            tls = " --tls FILE" if self.address.startswith("tls://") else ""
+            begin = f"start it on its host: stithy agent {self.address} --name {missing[0]}{tls}"
+            problem = f"{NOT_JOINED}: {', '.join(missing)}{there}"
+            raise PreconditionError(problem, where=self.address, remedy=remedy or begin)
         return {name: known[name] for name in names or sorted(known)}
 
     async def list_addresses(self) -> dict[str, str]:

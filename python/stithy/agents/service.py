@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from stithy.agents.link import connect
-from stithy.agents.serving import describe, is_leaving, make_folder, remove_abandoned
+from stithy.agents.serving import LEAVING, describe, make_folder, remove_abandoned
 from stithy.agents.site import SchedulerSite, use_settings
 from stithy.clock import SystemClock
 from stithy.errors import InfrastructureError, PreconditionError, give_reason
@@ -64,7 +64,7 @@ def serve_agent(site: SchedulerSite, name: str, tell: Tell) -> None:
             if (because := await join(site, name, tell)) not in (None, told):
                 tell(f"agent {name} waits, and tries again: {because}")
             told = because
-            if is_leaving():
+            if LEAVING.is_set():
                 return tell(f"agent {name} was removed")
             await asyncio.sleep(RETRY_S)
 

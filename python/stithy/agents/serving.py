@@ -139,7 +139,7 @@ class LoadUnderWay:
 
 
 _LOADS: dict[str, LoadUnderWay] = {}
-_LEAVING = threading.Event()
+LEAVING = threading.Event()
 
 
 def make_folder() -> "tempfile.TemporaryDirectory[str]":
@@ -201,26 +201,16 @@ def end_loads(fence: str) -> int:
 
 def leave(dask_worker: Any = None) -> None:
     """Let this agent end, once it has answered."""
-    _LEAVING.set()
+    LEAVING.set()
     end_loads("")
     asyncio.get_running_loop().call_later(
         0.1, lambda: dask_worker.loop.add_callback(dask_worker.close)
     )
 
 
-def is_leaving() -> bool:
-    """Whether this agent was asked to end."""
-    return _LEAVING.is_set()
-
-
 def list_absent(paths: tuple[str, ...]) -> list[str]:
     """List the directories that neither are here nor can be made in another one."""
     return [path for path in paths if not (os.path.isdir(path) or os.path.isdir(Path(path).parent))]
-
-
-def read_token(path: str) -> str:
-    """Read what the host of the run wrote there; empty where this host does not see it."""
-    return read_text(Path(path))
 
 
 def drive(order: AgentOrder) -> AgentAnswer:

@@ -24,9 +24,12 @@ SETTINGS: Mapping[str, Any] = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.comm.timeouts.connect": "5s",
     "distributed.comm.retry.count": 0,
-    # What a worker measures of itself would cost the hammer CPU.
+    # What processes do by themselves costs the hammer CPU; no connection or lease needs it.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "1s",
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.active-memory-manager.start": False,
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,

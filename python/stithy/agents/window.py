@@ -94,7 +94,7 @@ ENDED = "it was ended, because another agent was lost"
 async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
     """Let the users of all agents work together. Raises as `Agents.drive` does."""
     try:
-        members = await find_returned(link, window)
+        members = await retry_lost(lambda: link.find(window.names), link.clock, window.watch)
     except PreconditionError:
         known, names = await link.list_addresses(), window.names
         if not (away := dict.fromkeys(set(names) - set(known), NOT_JOINED)):
@@ -125,11 +125,6 @@ async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
     for file in files.values():
         file.unlink()
     return AgentsDriven(driven, outcomes)
-
-
-async def find_returned(link: Link, window: WindowOrder) -> list[Member]:
-    """Find all agents, and wait for those that were lost. Raises as `Link.find` does."""
-    return await retry_lost(lambda: link.find(window.names), link.clock, window.watch)
 
 
 async def retry_lost(

@@ -13,6 +13,7 @@ from stithy.agents.coordinator import Agents
 from stithy.agents.link import refuse_far_clocks
 from stithy.agents.site import find_site
 from stithy.errors import PreconditionError, StithyError, UserError
+from stithy.hosts.devices import read_text
 from stithy.results.layout import RunDirectory
 from stithy.run.history import read_history
 from stithy.study.agents import list_agents
@@ -20,7 +21,7 @@ from stithy.study.model import Study
 from stithy.study.network import list_networks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from stithy.agents.link import Member
     from stithy.agents.serving import AgentFacts
@@ -121,7 +122,7 @@ def require_shared(agents: Agents, folders: Iterable[Path]) -> None:
         path, token = folder / TOKEN, token_hex(16)
         try:
             path.write_text(token)
-            seen = agents.consult(partial(serving.read_token, str(path)))
+            seen = agents.consult(partial(read_text, path))  # empty where it is not seen
         finally:
             path.unlink(missing_ok=True)
         if blind := [name for name, text in seen.items() if text != token]:
@@ -133,15 +134,15 @@ def require_shared(agents: Agents, folders: Iterable[Path]) -> None:
             )
 
 
-def refuse_other_activities(study: Study, plan: "Plan") -> None:
-    """Raise UserError for drivers elsewhere in windows in which they cannot drive users."""
+def find_other_activities(study: Study, plan: "Plan") -> "Iterator[UserError]":
+    """Find drivers elsewhere in windows in which they cannot drive users, by the key."""
     if study.given_load is None:
         return
     activities = sorted(
         {name for step in plan.steps if step.window for name in step.window.activities}
     )
     if list_networks(study) and (others := [of for of in activities if of != get_users().name]):
-        raise UserError(
+        yield UserError(
             f"a link is of users alone, and this study's windows have {', '.join(others)}, too",
             where="load.network",
             remedy="leave `network` out: this host drives them all",
@@ -150,7 +151,7 @@ def refuse_other_activities(study: Study, plan: "Plan") -> None:
     others = list_not_by_agents(activities, has_ledger=has_ledger) if study.load.agents else []
     if others:
         ledger = " with a commit ledger" if not list_not_by_agents(others, has_ledger=False) else ""
-        raise UserError(
+        yield UserError(
             f"agents cannot drive users beside {', '.join(others)}{ledger}",
             where="load.agents",
             remedy="leave `agents` out: one host drives them all"

@@ -185,7 +185,7 @@ def equip(
     io = problems.attempt(lambda: read_io_facts(file.study, host.runner)) or {}
     exporters = see_exporters(file, tools.clock, problems)
     ask_meters(file, problems)
-    agents = problems.attempt(lambda: tools.agents(file.study))
+    agents = problems.attempt(lambda: find_placed_agents(file, tools))
     problems.refuse(str(file.path))
     assert hammer is not None  # else there was a problem, as with the next one
     assert hammer_version is not None
@@ -208,6 +208,17 @@ def equip(
         exporters=exporters,
         agents=agents,
     )
+
+
+def find_placed_agents(file: StudyFile, tools: Tools) -> Agents | None:
+    """Find them; what is wrong with them as a whole has its place in the study."""
+    try:
+        return tools.agents(file.study)
+    except PreconditionError as error:
+        if error.where != "agents":
+            raise
+        section = ("load",) if file.study.given_load else ("scenario", file.study.scenario.name)
+        raise place_error(file, error, *section, "agents") from error
 
 
 def see_exporters(file: StudyFile, clock: Clock, problems: Problems) -> dict[str, SeenExporter]:

@@ -38,7 +38,7 @@ from stithy.registry import plugins
 from stithy.results.drives import PLURALS, estimate_tolerance_s
 from stithy.results.layout import RunDirectory
 from stithy.run.activity import Activity, StepKind
-from stithy.run.agents import refuse_other_activities
+from stithy.run.agents import find_other_activities
 from stithy.run.equip import (
     Equipped,
     Tools,
@@ -98,10 +98,10 @@ def check_machine(
     problems.attempt(lambda: _check_together(file.study, plan, providers, usable, keeper))
     problems.attempt(lambda: check_memory(file.study, host))
     problems.attempt(lambda: check_needs(file.study, host))
-    problems.attempt(lambda: refuse_other_activities(file.study, plan))
     problems.attempt(lambda: check_directory(directory.root, usable))
     asked = (file.study, plan.question, read_rates())
-    problems.found += (_place(file, error) for error in find_unanswerable(*asked))
+    unfit = (*find_unanswerable(*asked), *find_other_activities(file.study, plan))
+    problems.found += (_place(file, error) for error in unfit)
     warnings += find_doubtful(*asked)
     warnings += (
         f"the primary question may stay without an answer: {_place(file, error)}"

@@ -48,8 +48,11 @@ def test_each_agent_is_tested_whatever_the_others_are_and_all_are_removed_or_non
     assert link.ended == []
     asyncio.run(link.remove(["a"]))
     assert link.ended == ["a"]
+    link.address = "tls://there:1"
+    with pytest.raises(PreconditionError, match="stithy agent tls://there:1 --name q --tls FILE"):
+        asyncio.run(link.find(["q"]))
     link.client.scheduler = None
-    assert asyncio.run(link.explain(OSError())) == "the scheduler at tcp://there:1 is gone"
+    assert asyncio.run(link.explain(OSError())) == "the scheduler at tls://there:1 is gone"
 
 
 def test_agents_are_listed_beside_one_that_does_not_describe_itself(
@@ -118,6 +121,22 @@ def test_what_listens_there_and_is_no_scheduler_is_said() -> None:
         with pytest.raises(PreconditionError, match="wants another certificate, or none"):
             Agents(site, ()).list_all()
     gc.collect()
+
+
+def test_idle_processes_wake_at_most_twice_a_second() -> None:
+    """Dozens may share a machine with the load; Dask itself lets a heartbeat be as frequent."""
+    how: Any = {"dashboard": False, "dashboard_address": LOOPBACK}
+
+    async def list_periods_ms() -> list[float]:
+        async with (
+            Scheduler(host="127.0.0.1", port=0, **how) as scheduler,
+            Worker(scheduler.address, nthreads=1, memory_limit=0, **how) as worker,
+        ):
+            assert "stealing" not in scheduler.periodic_callbacks
+            return [of.callback_time for of in worker.periodic_callbacks.values()]
+
+    with use_settings():
+        assert min(asyncio.run(list_periods_ms())) >= 500
 
 
 def test_an_agent_whose_name_is_taken_says_so() -> None:

@@ -22,7 +22,7 @@ from stithy.activities.hammer.report import list_agents
 from stithy.agents import serving, window
 from stithy.agents.link import ClockOffset
 from stithy.agents.orders import UsersOrder
-from stithy.agents.window import AgentsDriven, drive_window, find_returned
+from stithy.agents.window import AgentsDriven, drive_window, retry_lost
 from stithy.analysis.checks.windows import NO_NUMBERS
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.report.context import make_context
@@ -98,7 +98,8 @@ def test_a_window_waits_for_an_agent_that_was_lost(
                        request, request)  # fmt: skip
     link: Any = _LosingLink(lost)
     if returns:
-        assert [str(of) for of in asyncio.run(find_returned(link, order))] == [*NAMES]
+        found = retry_lost(lambda: link.find(order.names), link.clock, order.watch)
+        assert [str(of) for of in asyncio.run(found)] == [*NAMES]
     else:
         driven = asyncio.run(drive_window(link, order))
         assert [of.missing_because for of in driven.agents] == [None, "not joined", None]

@@ -166,3 +166,5 @@ def test_users_lie_between_measured_levels(
     assert (own.ratio, own.high) == (4.0, math.inf)
     assert papers.direction(row, own, 0.1) == "agrees"
     assert papers.cells(row, own, 0.1)[-3:] == ("4.00", "≥ 1.00", "agrees")
+    within["b"] = within["a"]
+    assert papers.measured(context, row) == papers.Own()

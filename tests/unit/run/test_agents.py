@@ -15,14 +15,15 @@ from stithy.errors import PreconditionError, UserError
 from stithy.plan.expand import expand
 from stithy.run.agents import (
     find_agents,
+    find_other_activities,
     refuse_blind,
     refuse_distant,
-    refuse_other_activities,
     require_shared,
 )
+from stithy.run.equip import Tools, find_placed_agents
 from stithy.study.load import parse_study
 from stithy.study.model import Study
-from support.studies import problems, study
+from support.studies import problems, study, write_study
 
 FACTS = replace(serving.describe(), missing=None)
 
@@ -112,6 +113,18 @@ def test_a_scheduler_is_for_a_study_with_agents() -> None:
         find_agents(study(), scheduler="127.0.0.1:1", tls=None)
 
 
+def test_what_is_wrong_with_agents_has_its_place_in_the_study(tmp_path: Path) -> None:
+    """Of a load as of block I/O."""
+    file = write_study(tmp_path, ("  users: [1, 4]\n", "  users: [3]\n  agents: [a, b]\n"))
+    with pytest.raises(PreconditionError, match="study.yaml:11:11: nobody knows where") as refused:
+        find_placed_agents(file, Tools())
+    assert "agents: [a, b]" in refused.value.excerpt
+    text = BLOCK_IO.format(candidate="{path: /var/tmp/x}", workers=4, more="").encode()
+    other = replace(file, content=text, study=parse_study("s", text))
+    with pytest.raises(PreconditionError, match="study.yaml:3:48: nobody knows where"):
+        find_placed_agents(other, Tools())
+
+
 def test_agents_drive_users_beside_what_needs_no_users_here() -> None:
     """A backup is compared with a ledger as far as it was when it began, and agents have theirs.
 
@@ -127,7 +140,8 @@ def test_agents_drive_users_beside_what_needs_no_users_here() -> None:
             else step
             for step in plan.steps
         )
-        refuse_other_activities(named, replace(plan, steps=steps))
+        for error in find_other_activities(named, replace(plan, steps=steps)):
+            raise error
 
     ledger = "  ledger: true\n"
     refuse(ledger, "hammer", "fault-server-killed", "migration-none")
