@@ -100,8 +100,6 @@ def test_a_cluster_by_hand_is_mended(stithy: Stithy) -> None:
     assert (kept["type"], kept["size"], kept["min_size"]) == (1, 2, 1)
     assert stithy.run("clean").stdout == "Nothing to clean.\n"
     assert len(_until_healthy(stithy)["osd"]) == 2
-    renamed = stithy.run("cluster", "fault", "lab", "kill-osd", "1")
-    assert (renamed.returncode, "give osd-killed" in renamed.stderr) == (Exit.USAGE, True)
     _json(stithy, "fault", "lab", "osd-killed", "1")
     file.write_bytes(data := os.urandom(2**20))
     descriptor = os.open(file, os.O_RDONLY)

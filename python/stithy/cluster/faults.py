@@ -169,12 +169,6 @@ FAULTS: Mapping[str, ClusterFault] = {
     )
 }  # fmt: skip
 
-RENAMED: Mapping[str, str] = {
-    "kill-osd": "osd-killed", "hang-osd": "osd-hung", "cut-host": "host-link-down",
-    "power-off-host": "host-off", "stall-drive": "drive-hung",
-}  # fmt: skip
-"""What faults were called on the command line, and are called everywhere now."""
-
 
 def readmit_osds(ask: Callable[..., object], osds: Iterable[int | str]) -> None:
     """Let a cluster use OSDs again that were marked down or out. Idempotent.

@@ -129,7 +129,6 @@ NO_FAULTS: list[tuple[str, dict[str, Any], str]] = [
     ("drive-errors", {"offset": "12"}, "--offset: '12': not a size"),
     ("drive-power-cut", {"lost": "70%"}, "shares of lost and torn writes that are at most 100%"),
     ("drive-power-cut", {"unit": 100}, "--unit: 100: "),
-    ("stall", {}, "it is called `drive-hung`"),
     ("drive-hang", {}, "did you mean `drive-hung`?"),
 ]
 

@@ -138,16 +138,15 @@ def _break(cluster: "Cluster", kind: str, number: int | None, how: BreakOptions)
 
 def _find_fault(cluster: "Cluster", kind: str) -> "ClusterFault | None":
     """The fault of this name; None for that of a drive."""
-    from stithy.cluster.faults import FAULTS, RENAMED
+    from stithy.cluster.faults import FAULTS
 
     if kind == DRIVE:
         return None
     if kind not in FAULTS:
-        new = RENAMED.get(kind)
         raise UserError(
-            f"{kind!r} is called {new!r} now" if new else f"there is no fault {kind!r}",
+            f"there is no fault {kind!r}",
             where=f"stithy cluster fault {cluster.name}",
-            remedy=f"give {new}" if new else suggest_instead(kind, [*FAULTS, DRIVE, HEAL]),
+            remedy=suggest_instead(kind, [*FAULTS, DRIVE, HEAL]),
         )
     return FAULTS[kind]
 

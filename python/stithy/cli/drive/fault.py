@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 HEAL, POWER_ON = "heal", "power-on"
 """What ends faults: all but a power cut, and that."""
 
-RENAMED = {
-    "none": HEAL, "stall": "drive-hung", "slow": "drive-slow", "schedule": "drive-scheduled",
-    "errors": "drive-errors", "gone": "drive-gone", "corrupt": "drive-corrupting",
-    "lying-flush": "drive-lying", "power-cut": "drive-power-cut",
-}  # fmt: skip
-"""What faults were called before they had the names that studies have for them."""
-
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -97,12 +90,11 @@ def find_options(kind: str) -> "type[DriveFaultOptions] | None":
     if kind in (HEAL, POWER_ON):
         return None
     if kind not in FAULTS:
-        name = RENAMED.get(kind)
         known = [*FAULTS, HEAL, POWER_ON]
         raise UserError(
             f"there is no fault {kind!r} of a drive",
             where="stithy drive fault",
-            remedy=f"it is called `{name}`" if name else suggest_instead(kind, known),
+            remedy=suggest_instead(kind, known),
         )
     return FAULTS[kind]
 

@@ -101,9 +101,6 @@ def display() -> Iterator[Observer]:
     if not sys.stderr.isatty():
         yield Plain(SystemClock()).show
         return
-    # Drawing on a terminal is heavy, and most logs are none.
-    pass
-
     with Live(colour=not forbids_colour()) as live:
         yield live.show
 
