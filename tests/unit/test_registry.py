@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fakes.clock import HurriedClock
-from stithy.collectors.collector import Collector, Scope
+from stithy.collectors.collector import Collector
 from stithy.errors import UserError
 from stithy.plan.expand import expand
 from stithy.plan.scenario import PlannedScenario
@@ -16,10 +15,8 @@ from stithy.registry import plugins
 from stithy.report.exports import ExportFormat
 from stithy.report.formats import ReportFormat
 from stithy.results.layout import RunDirectory
-from stithy.results.tables import STOPPED
 from stithy.run.equip import Tools
 from stithy.run.preflight import check_machine
-from stithy.run.sampler import Sampler
 from stithy.study.load import read_study
 
 IMPORT = "from stithy.report.formats import ReportFormat\n\n\n"
@@ -62,25 +59,20 @@ def test_a_plug_in_of_ones_own_stands_after_stithys_while_the_variable_names_its
     assert list(plugins(ReportFormat)) == own
 
 
-@pytest.mark.parametrize(("path", "text", "place_named", "problem"), [
-    ("report/exports/other.py", CSV, "report/exports/other", "are called 'csv'"),
-    ("report/exports/csv.py", "PLUGINS = ()", "report/exports/csv", "has the name of the file"),
-    ("report/exports/nameless.py", "", "report/exports/nameless", "has no attribute 'PLUGINS'"),
-    ("report/exports/torn.py", "PLUGINS =", "report/exports/torn.py:1", "SyntaxError: "),
-    ("report/exports/lacking.py", "import lack", "report/exports/lacking.py:1", "named 'lack'"),
-    ("collectors/cpu.py", "PLUGINS = ()", "collectors/cpu", "has the name of the file"),
-    ("collectors/nameless.py", "", "collectors/nameless", "has no attribute 'PLUGINS'"),
+@pytest.mark.parametrize(("path", "text", "problem"), [
+    ("report/exports/other.py", CSV, "are called 'csv'"),
+    ("report/exports/csv.py", "PLUGINS = ()", "has the name of the file"),
+    ("report/exports/nameless.py", "", "has no attribute 'PLUGINS'"),
+    ("collectors/cpu.py", "PLUGINS = ()", "has the name of the file"),
 ])  # fmt: skip
-def test_a_plug_in_that_cannot_be_loaded_is_refused_by_its_family_and_its_place(
-    path: str, text: str, place_named: str, problem: str, place: Path
+def test_a_plug_in_that_cannot_be_loaded_ends_the_program(
+    path: str, text: str, problem: str, place: Path
 ) -> None:
     """Neither a name nor a file hides another: one of the two would silently not be there."""
     (place / path).parent.mkdir(parents=True)
     (place / path).write_text(text)
-    with pytest.raises(UserError, match=re.escape(problem)) as caught:
+    with pytest.raises((ImportError, AttributeError), match=re.escape(problem)):
         plugins(ExportFormat if path.startswith("report") else Collector)
-    assert caught.value.where == str(place / place_named)
-    assert re.search("plug-in of family (export|collector) cannot be", caught.value.problem)
 
 
 def test_a_folder_that_belongs_to_no_family_is_refused(place: Path) -> None:
@@ -103,20 +95,6 @@ STUDY = """study: Where can more be noted?
 candidates: {disk: {path: /var/tmp/a}, memory: {path: /dev/shm/a}}
 scenario: {notes: {lines: [50], repeat: 1}}
 """
-FAILING = '''"""A collector that fails."""
-from stithy.collectors.collector import Collector
-from stithy.metrics import CollectedMetric
-
-class Failing:
-    def sample(self):
-        return {}["pgmajfault"]
-
-    def close(self):
-        pass
-
-FAILURES = CollectedMetric("failures_per_s", "1/s", "failures", "lower")
-PLUGINS = (Collector("failing", "failures", (FAILURES,), create=lambda _: Failing()),)
-'''
 
 
 def _misname(step: Step) -> Step:
@@ -136,18 +114,3 @@ def test_a_missing_plug_in_is_named_first(
     monkeypatch.setattr(plugins(PlannedScenario)["notes"], "plan_steps", lambda *_: wrong)
     with pytest.raises(UserError, match=f"names `{name}`, which is no"):
         check_machine(file, RunDirectory(tmp_path / "run"), "0" * 12, Tools(), clean=False)
-
-
-def test_a_failing_collector_is_named_with_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In the reason that its series have, which the report shows."""
-    (tmp_path / "collectors").mkdir()
-    (tmp_path / "collectors/failing.py").write_text(FAILING)
-    monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path))
-    failing = {"failing": plugins(Collector)["failing"]}
-    sampler = Sampler(Scope((), proc=tmp_path, clock=HurriedClock()), failing)
-    sampler.start()
-    missing = [str(timed.sample.missing_because) for timed in sampler.stop()]
-    at = f"{STOPPED}KeyError: 'pgmajfault', at {tmp_path}/collectors/failing.py:7"
-    assert any(because.startswith(at) for because in missing), missing

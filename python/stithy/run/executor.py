@@ -13,7 +13,7 @@ from pathlib import Path
 from stithy.errors import InfrastructureError, Interrupted, StithyError, convert_machine_failures
 from stithy.plan.additional import list_steps
 from stithy.plan.steps import Plan, Step
-from stithy.registry import find_fault, plugins
+from stithy.registry import plugins
 from stithy.results.files import read_rows
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
@@ -79,10 +79,10 @@ def execute(
         error, kept = make_interrupted("`stithy resume` measures the rest"), {}
     except StithyError as raised:
         error, kept = raised, {}
-    except BaseException as bug:
+    except BaseException:
         _take_down(context, Reusable())
         with suppress(StithyError):  # the bug is what must be reported
-            manifest.write("failed", f"a bug in {find_fault(bug) or 'Stithy'}")
+            manifest.write("failed", "a bug in Stithy")
         raise
     stays = is_worth_keeping(context) if error is not None and error.resumable else Reusable()
     left = () if kept else _take_down(context, stays)

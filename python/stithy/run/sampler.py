@@ -30,7 +30,6 @@ from stithy.collectors.collector import (
 )
 from stithy.errors import InfrastructureError, give_reason
 from stithy.metrics import SAMPLER, SAMPLER_METRICS
-from stithy.registry import find_fault
 from stithy.results.tables import STOPPED, UNANSWERED
 
 Hear = Callable[[tuple[TimedSample, ...]], None]
@@ -216,8 +215,6 @@ class _Watched:
         silent = self._is_under_test and isinstance(error, InfrastructureError)
         said = give_reason(error) if isinstance(error, OSError) and error.errno else str(error)
         text = (said.splitlines() or [""])[0] or type(error).__name__
-        if fault := find_fault(error):
-            text = f"{type(error).__name__}: {text}, at {fault.where}"
         return f"{UNANSWERED if silent else STOPPED}{text}"
 
     def close(self) -> None:

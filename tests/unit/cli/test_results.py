@@ -322,26 +322,3 @@ def test_an_export_goes_to_a_file_as_to_standard_output(tmp_path: Path, capsys: 
     assert files_of(tmp_path / "run") == before
     assert run(["export", build(tmp_path / "nothing", users=()), "--to", "go-bench"]) == 5
     assert capsys.readouterr().out == ""
-
-
-def test_a_plug_in_of_ones_own_that_fails_is_named_and_not_taken_for_stithy(
-    tmp_path: Path, own_state: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    """With its family, its name, its line and whom to tell; the traceback is kept."""
-    file = tmp_path / "own/report/exports/aloft.py"
-    file.parent.mkdir(parents=True)
-    file.write_text(
-        "from stithy.report.exports import ExportFormat\n\n\nclass Aloft(ExportFormat):\n"
-        '    name = "on-high"\n\n    def export(self, context):\n        return 1 / 0\n\n\n'
-        "PLUGINS = (Aloft(),)\n"
-    )
-    monkeypatch.setenv("STITHY_PLUGINS", str(tmp_path / "own"))
-    assert run(["export", build(tmp_path / "run", **ONE), "--to", "on-high"]) == 1
-    out, err = capsys.readouterr()
-    assert (out, "a bug in Stithy" in err) == ("", False)
-    assert err.startswith(f"error: {file}:8: ZeroDivisionError: division by zero: ")
-    assert "the export plug-in aloft, which STITHY_PLUGINS adds" in err
-    assert "tell its author" in err
-    [kept] = own_state.glob("bugs/*")
-    assert str(kept) in err
-    assert "Traceback" in kept.read_text()

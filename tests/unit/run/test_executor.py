@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from fakes.clock import FakeClock
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from stithy.activity import DeclaredActivity
@@ -194,25 +193,6 @@ def test_a_run_that_must_end_leaves_nothing(
     assert because in manifest(faked.out)["end_because"]
     assert left_by(faked.out) == []
     assert not (tmp_path / "a").exists()
-
-
-class _Broken(FakeClock):
-    """Nobody can sleep by it."""
-
-    def sleep_s(self, seconds: float) -> None:
-        """Fail for the step of a plug-in."""
-        raise ZeroDivisionError
-
-
-def test_the_manifest_names_the_plug_in_of_ones_own_that_ended_a_run(
-    tmp_path: Path, fakes: Path
-) -> None:
-    """It called what failed; a reader looks there first, and not in Stithy."""
-    faked = FakedRun(tmp_path, clock=_Broken(), scenario="{sleep: {seconds: 2}}")
-    with pytest.raises(ZeroDivisionError):
-        faked.run()
-    assert manifest(faked.out)["end_because"] == "a bug in the scenario plug-in sleep"
-    assert left_by(faked.out) == []
 
 
 def test_a_second_signal_ends_the_run_at_once(tmp_path: Path) -> None:

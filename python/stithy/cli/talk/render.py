@@ -17,7 +17,6 @@ from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, Unuse
 from stithy.environment import state_home
 from stithy.errors import REMEDIES, Exit, InfrastructureError, PreconditionError, StithyError
 from stithy.names import find_closest
-from stithy.registry import find_fault
 from stithy.report.words.escape import escape_unseen
 
 if TYPE_CHECKING:
@@ -222,13 +221,7 @@ def _show_bug(error: BaseException, *, debug: bool) -> int:
     kept = _keep(text)
     place = f"its traceback is in {kept}" if kept else "run again with --debug for its traceback"
     what = f"{type(error).__name__}: {error}"
-    if fault := find_fault(error):
-        say(
-            f"error: {fault.where}: {what}: a fault of {fault}, which STITHY_PLUGINS adds, not of "
-            f"Stithy: tell its author; {place}"
-        )
-    else:
-        say(f"error: a bug in Stithy, not of your making: {what}: {place}")
+    say(f"error: a bug in Stithy, not of your making: {what}: {place}")
     return Exit.BUG
 
 
