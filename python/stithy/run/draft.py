@@ -17,18 +17,17 @@ from stithy.hosts.host import Host
 from stithy.names import find_free
 from stithy.needs import Judgement, Machine
 from stithy.plan.cost import sum_s
-from stithy.plan.expand import expand, suggest_less_room, sum_needed_bytes
+from stithy.plan.expand import expand
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.doctor import judge_engine
-from stithy.run.equip import make_keeper
+from stithy.run.equip import make_keeper, make_providers
 from stithy.run.forecast import Forecast, correct_plan, read_factors
 from stithy.run.preflight import check_candidates, describe_shared_devices
 from stithy.run.room import check_room
 from stithy.run.volumes import KEEPER
-from stithy.storage.provider import ROLES, Provider, Site, Storage
-from stithy.storage.several import create_storage
+from stithy.storage.provider import Provider
 from stithy.storage.volume import OpenPlace
 from stithy.study.keys import Draft, Option, write_study_text
 from stithy.study.load import parse_study
@@ -195,7 +194,7 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
             remedy = judgement.remedy or "see what is missing with `stithy doctor`"
             problem = f"{judgement.what}: {judgement.found}"
             raise PreconditionError(problem, where=f"scenario {name}", remedy=remedy)
-    providers = {name: _make_provider(host, study, name) for name in study.candidates}
+    providers = make_providers(study, Path("logs"), host, None)
     keeper = make_keeper(RunDirectory(Path("runs")))
     check_candidates(study, plan, providers, keeper, host)
     places = {**providers, KEEPER: keeper}
@@ -216,19 +215,6 @@ def check_here(host: Host, study: Study, plan: Plan) -> None:
             where="memory",
             remedy="free memory, or use a smaller database",
         )
-
-
-def _make_provider(host: Host, study: Study, name: str) -> Storage:
-    candidate = study.candidates[name]
-    site = Site(
-        runner=host.runner,
-        needed_bytes=sum_needed_bytes(study),
-        logs=Path("logs"),
-        seeds=dict.fromkeys(ROLES, 0),
-        less_room=suggest_less_room(study),
-    )
-    sources = {role: (source.provider, source.spec) for role, source in candidate.sources.items()}
-    return create_storage(sources, name, site)
 
 
 def _list_drafts(machine: Machine, wishes: Wishes, engine: str | None) -> Iterator[Draft]:
@@ -347,7 +333,7 @@ def _finish_draft(sized: Draft) -> Drafted:
 
 def describe_cautions(host: Host, study: Study) -> tuple[str, ...]:
     """Say which candidates lie on one device, a sentence each."""
-    providers = {name: _make_provider(host, study, name) for name in study.candidates}
+    providers = make_providers(study, Path("logs"), host, None)
     return tuple(describe_shared_devices(providers))
 
 

@@ -189,7 +189,7 @@ def equip(
     problems.refuse(str(file.path))
     assert hammer is not None  # else there was a problem, as with the next one
     assert hammer_version is not None
-    providers = make_providers(file, logs, host, others)
+    providers = make_providers(file.study, logs, host, others)
     return Equipped(
         run_id=run_id,
         file=file,
@@ -365,24 +365,24 @@ def _list_configurations(study: Study) -> Iterator[tuple[str, Configuration]]:
 
 
 def make_providers(
-    file: StudyFile, logs: Path, host: Host, cpus: tuple[int, ...] | None
+    study: Study, logs: Path, host: Host, cpus: tuple[int, ...] | None
 ) -> dict[str, Storage]:
     """The provider of each candidate, with what the run offers it."""
     made: dict[str, Storage] = {}
-    database = file.study.given_database
-    for name, candidate in file.study.candidates.items():
+    database = study.given_database
+    for name, candidate in study.candidates.items():
         site = Site(
             runner=host.runner,
-            needed_bytes=sum_needed_bytes(file.study),
+            needed_bytes=sum_needed_bytes(study),
             logs=logs.absolute(),
-            seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},
+            seeds={role: derive_seed(study.seed, "drive", name, role) for role in ROLES},
             cpus=cpus,
-            less_room=suggest_less_room(file.study),
+            less_room=suggest_less_room(study),
             keeps_inside=database is not None and get_restore(database.restore).keeps_inside,
-            sessions=file.study.connections_max if database else 0,
-            as_found=leaves_devices_as_found(file.study),
-            settings=file.study.give_database(name).settings if database else {},
-            backs_up=bool(database and find_scenario(file.study).list_backups(file.study)),
+            sessions=study.connections_max if database else 0,
+            as_found=leaves_devices_as_found(study),
+            settings=study.give_database(name).settings if database else {},
+            backs_up=bool(database and find_scenario(study).list_backups(study)),
         )
         sources = {
             role: (source.provider, source.spec) for role, source in candidate.sources.items()

@@ -50,7 +50,7 @@ from stithy.run.equip import (
     make_providers,
 )
 from stithy.run.forecast import read_added_s, read_rates
-from stithy.run.room import check_room, read_memory_available_bytes
+from stithy.run.room import check_room
 from stithy.run.volumes import KEEPER
 from stithy.storage.provider import MIB, Storage
 from stithy.storage.volume import find_existing_part
@@ -89,13 +89,13 @@ def check_machine(
     equipped = problems.attempt(lambda: equip(file, directory, run_id, directory.drives, tools))
     host = equipped.host if equipped else tools.host(run_id)
     providers = (
-        equipped.providers if equipped else make_providers(file, directory.drives, host, None)
+        equipped.providers if equipped else make_providers(file.study, directory.drives, host, None)
     )
     if equipped or not clean:
         warnings += describe_leftovers(providers, clean=clean)
     usable = _find_usable(problems, file.study, providers, host)
     keeper = make_keeper(directory)
-    problems.attempt(lambda: _check_together(file.study, plan, providers, usable, keeper))
+    problems.attempt(lambda: _check_together(file.study, plan, providers, usable, keeper, host))
     problems.attempt(lambda: check_memory(file.study, host))
     problems.attempt(lambda: check_needs(file.study, host))
     problems.attempt(lambda: check_directory(directory.root, usable))
@@ -188,7 +188,7 @@ def check_candidates(
     """Raise all problems with the candidates' places: consent, nesting, way to it, room."""
     problems = Problems()
     usable = _find_usable(problems, study, providers, host)
-    problems.attempt(lambda: _check_together(study, plan, providers, usable, keeper))
+    problems.attempt(lambda: _check_together(study, plan, providers, usable, keeper, host))
     problems.refuse("the candidates")
 
 
@@ -214,6 +214,7 @@ def _check_together(
     providers: Mapping[str, Storage],
     usable: Mapping[str, Storage],
     keeper: Storage,
+    host: Host,
 ) -> None:
     problems = Problems()
     problems.attempt(lambda: _refuse_nesting(providers))
@@ -221,7 +222,8 @@ def _check_together(
     if plan.null:
         problems.attempt(lambda: _refuse_unlike(usable))
     rooms = {name: storage.list_rooms() for name, storage in {**usable, KEEPER: keeper}.items()}
-    problems.attempt(lambda: check_room(study, plan, rooms, read_memory_available_bytes()))
+    available = read_memory(host, "MemAvailable") or 0
+    problems.attempt(lambda: check_room(study, plan, rooms, available))
     problems.refuse("the candidates")
 
 

@@ -1,7 +1,6 @@
 """Whether all candidates and the master copy fit together, by file system and in memory."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from stithy.errors import PreconditionError
@@ -71,16 +70,4 @@ def _make_room_problem(
         f"{format_size(needed)} may be needed {what}, {format_size(free)} are free",
         where=", and ".join(where for where in (candidates, results) if where),
         remedy=f"{', '.join(ways[:-1])}, or {ways[-1]}",
-    )
-
-
-def read_memory_available_bytes(proc: Path = Path("/proc")) -> int:
-    """Memory that could be used now without swapping. Source: proc_meminfo(5), MemAvailable."""
-    for line in (proc / "meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    raise PreconditionError(
-        "the kernel does not report the available memory",
-        where=str(proc / "meminfo"),
-        remedy="use a kernel of version 3.14 or later",
     )
