@@ -122,7 +122,6 @@ class Quantity:
         return f"{self.noun[0].upper()}{self.noun[1:]} ({self.label})"
 
     def __str__(self) -> str:
-        """As a study has it."""
         return f"{self.metric} of {self.of}" if self.of else self.metric
 
 
@@ -306,7 +305,6 @@ def _list_declared() -> Mapping[str, Metric]:
 
 @cache
 def _map_declared(places: tuple[Path, ...]) -> Mapping[str, Metric]:
-    """Map what plug-ins of Stithy and of these folders declare, by name."""
     from stithy.workloads.workload import Workload  # which imports this module
 
     own = (workload.metric for workload in plugins(Workload).values())

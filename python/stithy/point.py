@@ -133,11 +133,9 @@ class Point:
         return words if words.startswith(tuple(SWITCH.values())) else f"at {words}"
 
     def __str__(self) -> str:
-        """Canonical text."""
         return ", ".join(f"{name}={write_value(value)}" for name, value in self.factors)
 
     def __lt__(self, other: "Point") -> bool:
-        """By the other factors, then by the level."""
         return self._order < other._order
 
     @cached_property

@@ -90,7 +90,6 @@ def _load_instances(family: Family, places: tuple[Path, ...]) -> Mapping[str, Pl
 
 
 def _list_modules(family: Family, places: tuple[Path, ...]) -> Iterator[tuple[str, str]]:
-    """Name each module that plug-ins may lie in, and its folder."""
     if family.module:
         root = Path(__file__).parent
         yield f"stithy.{family.module}", str(root / family.module.rpartition(".")[0])

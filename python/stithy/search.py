@@ -54,7 +54,6 @@ class ResponseTarget:
         return f"{self.name} ≤ {_format_time(self.limit_s)}"
 
     def __str__(self) -> str:
-        """As it is written in a study that searches for it."""
         return f"max users with {self.text}"
 
 

@@ -45,7 +45,6 @@ class Styled:
     text: str
 
     def __str__(self) -> str:
-        """As it is written."""
         return self.text
 
 

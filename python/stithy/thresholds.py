@@ -135,7 +135,6 @@ class MeasuredSide:
         return f"{owner}.{self.metric}_at_{self.point.word}"
 
     def __str__(self) -> str:
-        """As it is written in a study."""
         return self.name if self.factor == 1 else f"{format_decimal(self.factor)} * {self.name}"
 
 
@@ -147,7 +146,6 @@ class Constant:
     unit: Unit
 
     def __str__(self) -> str:
-        """As it is written in a study."""
         if self.unit == "s":
             return _format_duration(self.value)
         if self.unit in ("B", "B/s"):
@@ -176,7 +174,6 @@ class Threshold:
         return RELATIONS[self.relation](left, right)
 
     def __str__(self) -> str:
-        """As it is written in a study."""
         return f"{self.left} {self.relation} {self.right}"
 
 

@@ -102,7 +102,6 @@ def _read_limits(row: Row) -> tuple[Any, Any]:
 
 
 def _explain_refuted(row: Row, asked: Headroom) -> str | None:
-    """How a window refutes the limits in its row; None where it does not."""
     done = row["transactions"]
     rate_max, users_max = _read_limits(row)
     if asked.rate_per_s is not None and rate_max:

@@ -59,7 +59,6 @@ class _Watch:
         self.asked: Future[PageReading] | None = None
 
     def begin(self, now_s: float) -> None:
-        """Ask for a page if one is due and none is on its way."""
         if self.asked is None and now_s >= self._due_s - 0.1:
             self._due_s = now_s + self._of.every_s
             patience_s = min(PATIENCE_MOST_S, PATIENCE_SHARE * self._of.every_s)

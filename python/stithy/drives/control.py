@@ -239,7 +239,6 @@ class DriveSpec:
     hlog_stem: Path | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be told to the program."""
         check_name(self.name)
         self._refuse_unless(
             self.sector_bytes in SECTORS_BYTES,

@@ -182,7 +182,6 @@ class Installation:
     others: Sequence["Installation"] = ()
 
     def __str__(self) -> str:
-        """Version and directory."""
         return f"{self.version} in {self.programs}"
 
 

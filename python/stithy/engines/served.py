@@ -89,7 +89,6 @@ class BackupTools:
     """The programs by which an engine makes the backups of a request."""
 
     def __init__(self, engine: Engine, request: Request, programs: Path) -> None:
-        """`programs`: where the engine's own are."""
         self._request, self._programs = request, programs
         self._methods = {name: engine.get_backup(name) for name, _ in request.backups}
         self._run = partial(run_as_user, request.host)

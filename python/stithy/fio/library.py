@@ -162,7 +162,6 @@ def parse(text: str, name: str, where: str) -> IoProfile:
 
 
 def _check_names(profile: IoProfile, text: str, where: str) -> Iterator[UserError]:
-    """Refuse patterns of one name, each at its line."""
     names, lines = [pattern.name for pattern in profile.patterns], text.splitlines()
     heads = (n for n, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*pattern\s*]]", line))
     for name, line in zip(names, chain(heads, repeat(1)), strict=False):

@@ -308,13 +308,11 @@ class _Counted:
     moved_bytes: int = 0
 
     def add(self, request: EndedRequest) -> None:
-        """Count one more."""
         self.counts[find_bin_ns(request.latency_ns)] += 1
         self.sum_ns += request.latency_ns
         self.moved_bytes += request.size_bytes
 
     def make_histogram(self) -> Histogram:
-        """Of all that were counted."""
         counts = dict(sorted(self.counts.items()))
         return Histogram(counts_by_ns=counts, sum_s=self.sum_ns / NS_PER_S)
 

@@ -164,7 +164,6 @@ class _RunTexts:
 
     @property
     def where(self) -> str:
-        """What a person is told of all targets."""
         return _name_places([place for _, place in self.texts])
 
 

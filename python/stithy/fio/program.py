@@ -105,7 +105,6 @@ def need_engine(runner: Runner, found: FioProgram, engine: str) -> None:
 
 
 def _is_working(runner: Runner, found: FioProgram, engine: str) -> bool:
-    """Whether it reads a block of fio's own program."""
     words = ["--readonly", "--name=trial", "--rw=read", "--bs=4k", "--size=4k"]
     words += [f"--ioengine={engine}", f"--filename={found.program}"]
     return runner.run(Command([found.program, *words]), timeout_s=60.0).code == 0

@@ -145,12 +145,10 @@ def _average_bytes(stream: Stream) -> dict[Direction, float]:
 
 
 def _is_checked(stream: Stream, load: FioLoad) -> bool:
-    """Whether all that it writes is read back at the end."""
     return load.verify and stream.read_share < 1
 
 
 def _explain_in_line(stream: Stream, load: FioLoad, rate_per_s: float) -> str | None:
-    """Why a stream at a rate is no open loop; None where it is one."""
     if stream.batch > 1:
         return f"its requests arrive {stream.batch} at a time"
     if stream.is_sequential:

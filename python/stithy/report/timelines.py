@@ -213,7 +213,6 @@ def _read_pair(context: Context, happened: str, line: Timeline) -> pl.DataFrame:
 
 
 def _read_p99(context: Context, window: Window) -> dict[int, float | None]:
-    """The 99th percentile of each second that has enough answers."""
     by_second: dict[int, list[LoggedHistogram]] = {}
     for second, times in read_seconds(context.run.directory, window):
         by_second.setdefault(second, []).append(times)

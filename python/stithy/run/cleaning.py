@@ -121,7 +121,6 @@ def _explain_hold(resource: Resource, left: Iterable[Left]) -> str | None:
 
 
 def _try_removal(resource: Resource) -> str | None:
-    """Remove it; why that failed, None where it did not."""
     try:
         remove_it = CLEANUP_HANDLERS.get(resource.kind) or list_cleanup_handlers()[resource.kind]
         remove_it(resource.facts)

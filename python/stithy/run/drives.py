@@ -161,7 +161,6 @@ def _measure_row(context: Context, candidate: str, part: Volume) -> Row:
 
 
 def _measure_reduction(context: Context, candidate: str, part: Volume) -> float | None:
-    """What the database compresses itself of its files on a volume."""
     dataset = context.volumes.held.get(candidate)
     if dataset is None:
         return None

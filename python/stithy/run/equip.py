@@ -325,7 +325,6 @@ def find_cpus_without_servers(study: Study, cpus: ServerCpus, host: Host) -> tup
 
 
 def _make_request(study: Study, host: Host, password: Secret) -> Request:
-    """What a study asks of the engine that it has here."""
     shared = make_configuration(study.database)
     return Request(
         host=host,

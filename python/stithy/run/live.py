@@ -99,7 +99,6 @@ class LiveRun:
     """Hears the events of a run, and knows where it stands; events and questions may cross."""
 
     def __init__(self, clock: Clock, invalid: Invalid) -> None:
-        """`clock` tells how much of the expected time is over."""
         self.clock = clock
         self._invalid = invalid
         self._state = LiveState()

@@ -109,7 +109,6 @@ def _list_now(state: LiveState) -> Numbers:
 
 
 def _list_limits(state: LiveState) -> Numbers:
-    """List what may limit the users of the current window."""
     if state.sampled is None:
         return
     labels = _label_window(state, state.sampled.window)
@@ -153,8 +152,6 @@ def serve_numbers(address: Address, text: Callable[[], str]) -> Iterator[str]:
     """
 
     class Numbers(LiveHandler):
-        """Answers one program that asks for the numbers."""
-
         def tell(self, path: str) -> None:
             if path != PATH:
                 self.answer(404, PLAIN_TYPE, f"the numbers are at {PATH}\n".encode())

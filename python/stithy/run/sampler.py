@@ -90,7 +90,6 @@ class _Rounds(threading.Thread):
         self._readings: list[TimedSample] = []
 
     def run(self) -> None:
-        """Once a second until told to stop."""
         at_s = self._clock.now_s()
         self._keep(sample for collector in self._watched for sample in collector.prime(at_s))
         due_s = self._find_begin_s() + 1.0
@@ -173,7 +172,6 @@ class _Watched:
         self._series: set[tuple[str, str]] = set()
 
     def prime(self, at_s: float) -> list[TimedSample]:
-        """Make the collector and take its first reading."""
         try:
             self._collector = self._create()
         except Unavailable as reason:
@@ -183,7 +181,6 @@ class _Watched:
         return self.read(at_s)
 
     def read(self, at_s: float) -> list[TimedSample]:
-        """What the collector says now; nothing once it is dead."""
         if self._collector is None:
             return []
         try:
@@ -218,7 +215,6 @@ class _Watched:
         return f"{UNANSWERED if silent else STOPPED}{text}"
 
     def close(self) -> None:
-        """Let the collector give up what it holds."""
         collector, self._collector = self._collector, None
         try:
             if collector is not None:

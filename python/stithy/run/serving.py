@@ -40,7 +40,6 @@ class Address:
     option: str = "--metrics"
 
     def __str__(self) -> str:
-        """As it stands in an address of the web."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property

@@ -290,7 +290,6 @@ class Content:
         return not self.known and not self.written
 
     def __str__(self) -> str:
-        """In words."""
         return ", ".join(self.known) or ("data of unknown kind" if self.written else "nothing")
 
 

@@ -288,7 +288,6 @@ def find_url_conflicts(study: "Study", data: Mapping[str, Any]) -> Iterator[Viol
 
 
 def _list_followed(study: "Study") -> frozenset[str]:
-    """List the keys of a server that its engine follows by URL, too."""
     database = study.given_database
     is_set = database is not None and get_engine(database.engine).is_set_by_url
     return frozenset({"settings"}) if is_set else frozenset()

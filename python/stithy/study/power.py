@@ -91,7 +91,6 @@ class Power(BaseModel):
     )
 
     def __str__(self) -> str:
-        """What counts: `wall: shelly (what is plugged in there)`."""
         counted = {name: self.meters[name] for name in self.total or self.meters}
         return "; ".join(f"{name}: {of.kind} ({of.sees})" for name, of in counted.items())
 

@@ -310,7 +310,6 @@ def _find_owner(head: str, token: _Token, names: Names) -> tuple[str, str | None
 
 
 def _check_whose(quantity: Quantity, token: _Token, candidate: int, names: Names) -> None:
-    """That the metric has what is named before it, or needs no name."""
     problem = check(quantity, names.transactions)
     if problem is None:
         return

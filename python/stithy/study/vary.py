@@ -300,7 +300,6 @@ def _find_refused(study: "Study", key: str) -> str | None:
 
 
 def _list_known(study: "Study") -> list[str]:
-    """The keys of this study that may vary; those of settings are any."""
     keys = [ENGINE, MEMORY, CPUS, f"{SETTINGS}<name>"] if study.given_database else []
     if study.given_workload:
         spec = type(study.given_workload)

@@ -245,14 +245,12 @@ class OltpKeys(WorkloadKeys):
             yield Misfit("a ledger of transactions that write nothing", right, True, where)
 
     def _list_used(self) -> Sequence[str]:
-        """List the fields that its mix and its distribution use."""
         counts = COUNTS.get(self.mix, ())
         ranges = ["range_rows"] if set(counts) & set(RANGES) else []
         blocks = ["skip_trx"] if counts else []
         return [*counts, *ranges, *blocks, *PARAMETERS.get(self.distribution, ())]
 
     def _describe_law(self) -> Mapping[str, str | int | float]:
-        """The distribution as the hammer knows it."""
         law: dict[Distribution, Mapping[str, int | float]] = {
             "gaussian": {"draws": self.gaussian_draws},
             "special": {

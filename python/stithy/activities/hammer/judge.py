@@ -405,7 +405,6 @@ def find_shared_device(window: Row) -> Reason | None:
 
 
 def _count_deals(row: Row, count: str) -> Statement:
-    """`1 order`, `2 payments`."""
     return Statement(f"{{{row['deal']}:+{row['deal']}}}", **{row["deal"]: row[count]})
 
 

@@ -305,7 +305,6 @@ def _read_cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
 def _list_far_hosts(
     values: Values, exporters: Mapping[str, ExporterFacts], role: str
 ) -> Iterable[Cpus]:
-    """List the CPUs of the hosts with this role."""
     for name in (name for name, facts in exporters.items() if facts.role == role):
         idle, count = (values.get((EXPORTERS, name, each)) for each in ("idle_share", "cpus"))
         if idle is not None and count:

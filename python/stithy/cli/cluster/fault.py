@@ -137,7 +137,6 @@ def _break(cluster: "Cluster", kind: str, number: int | None, how: BreakOptions)
 
 
 def _find_fault(cluster: "Cluster", kind: str) -> "ClusterFault | None":
-    """The fault of this name; None for that of a drive."""
     from stithy.cluster.faults import FAULTS
 
     if kind == DRIVE:
@@ -168,7 +167,6 @@ def _make_packets(how: BreakOptions, fault: "ClusterFault", peers: Sequence[int]
 
 
 def _cut_host(cluster: "Cluster", host: int) -> str:
-    """Do what the fault of a study does to a volume."""
     from stithy.drives.power_cut import CutRule, MountedDrive
     from stithy.storage.power import cut_machines
 

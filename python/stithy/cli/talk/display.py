@@ -42,7 +42,6 @@ class Plain:
     """One line an event, with the local time of day."""
 
     def __init__(self, clock: Clock) -> None:
-        """`clock` tells the time of day."""
         self._clock = clock
 
     def show(self, event: Event) -> None:

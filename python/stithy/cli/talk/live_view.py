@@ -94,7 +94,6 @@ def _describe_step(state: LiveState) -> dict[str, Any]:
 
 
 def _describe_candidates(state: LiveState) -> dict[str, Any]:
-    """Describe each candidate, and how it is drawn: as in the report."""
     rows, styles, second = [], [], state.second
     now = state.step.step if state.step and not state.ended else None
     candidates, notes = (state.begun.candidates, state.begun.notes) if state.begun else ((), {})

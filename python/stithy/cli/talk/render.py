@@ -101,7 +101,6 @@ class Output:
     """Standard output; once it cannot be written, whatever follows goes nowhere."""
 
     def __init__(self, stream: TextIO) -> None:
-        """`stream` is what the process was given."""
         self._stream = stream
 
     def write(self, text: str) -> int:
@@ -116,7 +115,6 @@ class Output:
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is the stream's."""
         return getattr(self._stream, name)
 
     @contextmanager

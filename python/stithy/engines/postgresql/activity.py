@@ -140,7 +140,6 @@ class ServerActivity:
     """Rates and levels between two answers; a collector."""
 
     def __init__(self, reader: "ActivityReader", clock: Clock) -> None:
-        """`reader` is connected."""
         self._clock = clock
         self._reader = reader
         self._last: dict[str, Any] | None = None

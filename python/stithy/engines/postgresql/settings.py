@@ -88,7 +88,6 @@ class Questions:
     """Asks the server program about settings, without a database."""
 
     def __init__(self, runner: Runner, postgres: Path) -> None:
-        """`postgres` is the server program."""
         self._runner = runner
         self._postgres = postgres
 

@@ -57,7 +57,6 @@ class TLSTransport:
     """
 
     def __init__(self, sock: socket.socket, target: SQLServerAddress) -> None:
-        """`sock` is connected."""
         self._raw, self._target = sock, target
         self._tls: ssl.SSLObject | None = None
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -229,7 +228,6 @@ class SQLServerSession:
 
 
 def _read_error(error: Exception) -> tuple[str, int]:
-    """Give its words, and the server's number of it."""
     if isinstance(error, pytds.DatabaseError):
         return str(error.args[0]), int(error.number)
     has_reason = isinstance(error, OSError) and error.strerror

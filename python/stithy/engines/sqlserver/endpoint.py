@@ -114,7 +114,6 @@ class ViewCollector:
     """Rates and levels between two answers; a collector."""
 
     def __init__(self, session: SQLServerSession, clock: Clock) -> None:
-        """`session` is connected, and is closed with this."""
         self._session, self._clock = session, clock
         self._last: list[Rows | str] = []
         self._last_s = 0.0

@@ -143,12 +143,10 @@ class _Job:
                 self.passed = {k: v for k, v in self.passed.items() if not k.startswith(base)}
 
     def refuse(self, key: str, problem: str) -> None:
-        """Refuse an option that it has."""
         option = next(each for each in reversed(self.options) if each.key == key)
         _refuse_option(self.reader, option, problem)
 
     def note(self, words: str, fate: Fate, note: str) -> None:
-        """Say of this job what no option of it says."""
         self.reader.note(Word("", self.line, words), fate, note)
 
 
@@ -219,7 +217,6 @@ def _translate_pattern(jobs: Sequence[_Job]) -> Pattern | None:
 
 
 def _find_span(jobs: Sequence[_Job]) -> int:
-    """Where the last job ends, if all say it in bytes; else 0."""
     ends = []
     for job in jobs:
         texts = [job.get_text(key) or "0" for key in ("size", "offset", "offset_increment")]

@@ -81,7 +81,6 @@ class Reader:
     """
 
     def __init__(self, where: str) -> None:
-        """`where` is the file."""
         self.where = where
         self.problems: list[UserError] = []
         self.fates: dict[Word, tuple[Fate, str]] = {}
@@ -143,7 +142,6 @@ def list_fates(fates: Mapping[Word, tuple[Fate, str]]) -> tuple[str, ...]:
 
 
 def _take_first(texts: Iterable[str], most: int = 3) -> str:
-    """The texts that differ, of many the first ones."""
     known = list(dict.fromkeys(texts))
     rest = [f"{len(known) - most + 1} more"] if len(known) > most else []
     return ", ".join([*known[: most - len(rest)], *rest])

@@ -56,7 +56,6 @@ class VdbenchRun:
     """A run definition, with its workloads and the rates that it asks for."""
 
     def __init__(self, run: Definition, definitions: Sequence[Definition], reader: Reader) -> None:
-        """`definitions`: all of the file."""
         self._name, self._line, self._words, self._reader = run.name, run.line, run.words, reader
         self._general, self._definitions = definitions[0].words, definitions
         self._works = tuple(self._read_workloads())

@@ -307,7 +307,6 @@ class _Canvas:
             self.texts.append({**place, "text": line})
 
     def line(self, left: float, right: float, top: float, bottom: float) -> None:
-        """A straight line."""
         self.lines.append({"x": left, "x2": right, "y": top, "y2": bottom})
 
     def mark(self, left: float, top: float, bottom: float, candidate: str) -> None:

@@ -236,7 +236,6 @@ def _draw_figures(context: Context) -> list[Drawn]:
 
 
 def _find_limit(context: Context, window: Window) -> str | None:
-    """What limited a window; None where that was not looked at."""
     if not window.valid:
         return INVALID
     return context.limited[window.id].kind if window.id in context.limited else None

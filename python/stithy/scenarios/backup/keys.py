@@ -56,7 +56,6 @@ class During:
     of: str = OF[0]
 
     def __str__(self) -> str:
-        """As a study has it."""
         if self.kind == "idle":
             return "idle"
         listed = ", ".join(map(str, self.shares or self.users))

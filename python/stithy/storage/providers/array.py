@@ -321,7 +321,6 @@ class ArraySpec(FrozenModel):
 
 
 def _find_source(spec: ArraySpec) -> Provider:
-    """Find what provides its members."""
     (source,) = drive.PLUGINS if isinstance(spec.array.members, DriveKeys) else device.PLUGINS
     return source
 

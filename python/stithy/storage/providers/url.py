@@ -176,7 +176,6 @@ class DatabaseProvider(Provider):
 
 
 def _locate(spec: UrlSpec) -> str:
-    """Say where its URL leads, in lower case."""
     url = Secret(spec.url)
     return find_engine_of(url).locate(url).lower()
 

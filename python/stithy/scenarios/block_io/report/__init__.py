@@ -65,11 +65,9 @@ class _RatePlace:
 
     @property
     def rate(self) -> str:
-        """As the study has it."""
         return str(self.point.values[RATE])
 
     def row(self) -> dict[str, Any]:
-        """As data of a figure."""
         return {
             "candidate": self.candidate, "rate": self.rate, "asked": self.asked,
             "achieved": self.achieved, **self.latency_s, "state": self.state,

@@ -55,7 +55,6 @@ class _RateCell:
     saturated: bool
 
     def text(self, percentile: str) -> str:
-        """What stands in the cell."""
         known = self.latencies_s[percentile]
         return (
             "–"
@@ -65,12 +64,10 @@ class _RateCell:
 
     @property
     def reads(self) -> str:
-        """The rate of reads, as the study has it."""
         return str(self.point.values[READS])
 
     @property
     def writes(self) -> str:
-        """The bandwidth of writes, as the study has it."""
         return str(self.point.values[WRITES])
 
 

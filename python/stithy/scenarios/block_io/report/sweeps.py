@@ -79,12 +79,10 @@ class _Sweep:
 
     @property
     def noun(self) -> str:
-        """What is swept."""
         return KEYS[self.key]
 
     @property
     def values(self) -> list[Value]:
-        """In rising order."""
         return sorted({place.value for place in self.places}, key=_read_amount)
 
 

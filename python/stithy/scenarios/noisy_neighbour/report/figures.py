@@ -66,7 +66,6 @@ class _TenantThroughput:
 
     @property
     def share(self) -> float:
-        """How much of its throughput it keeps."""
         return self.beside / self.alone
 
 
