@@ -9,13 +9,12 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field, PlainSerializer, PlainValidator, WithJsonSchema, create_model
 
 from stithy.engines.engine import Engine, get_engine
-from stithy.names import find_closest
 from stithy.pricing.keys import explain_move
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
 from stithy.storage.provider import Provider, Role
 from stithy.study.database import CpuCount, Memory, Settings, make_example_settings
-from stithy.study.problems import Violation, refuse
+from stithy.study.problems import Violation, list_kinds, refuse
 from stithy.study.scenario import Scenario
 from stithy.units import FrozenModel, make_rule_error
 
@@ -183,23 +182,12 @@ def read_candidate(value: Any) -> Candidate:
 
 
 def _find_provider(value: Any, what: str) -> str:
-    known = plugins(Provider)
-    listed = " or ".join(f"`{name}: …`" for name in known)
-    if not isinstance(value, dict):
-        raise make_rule_error(f"a {what} must be a mapping", f"it needs {listed}")
-    named = [key for key in value if key in known]
-    if not named:
-        refuse(
-            Violation("unknown key", f"did you mean `{guess}`?", value[key], (key,))
-            for key in value
-            if (guess := find_closest(key, list(known)))
-        )
-        raise make_rule_error(f"a {what} without a provider", f"it needs {listed}")
+    named = list_kinds(value, list(plugins(Provider)), what, "a provider")
     if len(named) > 1:
         raise make_rule_error(
             f"a {what} with two providers, {' and '.join(named)}", "keep one of them"
         )
-    return str(named[0])
+    return named[0]
 
 
 def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:

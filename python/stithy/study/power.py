@@ -15,12 +15,11 @@ from pydantic import (
 
 from stithy.meters.meter import GivenMeter, Meter
 from stithy.metrics import ALL
-from stithy.names import find_closest
 from stithy.power import NAME
 from stithy.registry import plugins
-from stithy.study.problems import Violation, refuse
+from stithy.study.problems import Violation, list_kinds
 from stithy.thresholds import MeasuredSide
-from stithy.units import Seconds, format_duration, limit_quantity, make_rule_error
+from stithy.units import Seconds, format_duration, limit_quantity
 
 if TYPE_CHECKING:
     from stithy.study.model import Study
@@ -36,19 +35,8 @@ IDLE_S = 60.0
 def _read_meter(value: Any) -> GivenMeter:
     if isinstance(value, GivenMeter):
         return value
-    known = list(plugins(Meter))
-    listed = " or ".join(f"`{name}: …`" for name in known)
-    if not isinstance(value, dict):
-        raise make_rule_error("a meter must be a mapping", f"it needs {listed}")
-    named = [key for key in value if key in known]
-    if not named:
-        refuse(
-            Violation("unknown key", f"did you mean `{guess}`?", value[key], (key,))
-            for key in value
-            if (guess := find_closest(str(key), known))
-        )
-        raise make_rule_error("a meter without its kind", f"it needs {listed}")
-    return GivenMeter(named[0], plugins(Meter)[named[0]].keys.model_validate(value))
+    name, *_ = list_kinds(value, list(plugins(Meter)), "meter", "its kind")
+    return GivenMeter(name, plugins(Meter)[name].keys.model_validate(value))
 
 
 MeterName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)]

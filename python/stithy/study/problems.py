@@ -5,13 +5,13 @@ problems of a file are carried by one error.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from pydantic import AfterValidator, ValidationError
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, core_schema
 
 from stithy.errors import FileError, FileProblem
-from stithy.names import suggest_instead
+from stithy.names import find_closest, suggest_instead
 from stithy.registry import Plugin, plugins
 from stithy.units import make_rule_error
 
@@ -53,6 +53,24 @@ def refuse(found: Iterable[Violation]) -> None:
     ]
     if details:
         raise ValidationError.from_exception_data("study", details)
+
+
+def list_kinds(value: Any, known: Sequence[str], what: str, kind: str) -> list[str]:
+    """List those of the known kinds that a mapping has as keys, at least one.
+
+    `what` the mapping describes, and how people call its `kind`, are for what is refused.
+    """
+    listed = " or ".join(f"`{name}: …`" for name in known)
+    if not isinstance(value, dict):
+        raise make_rule_error(f"a {what} must be a mapping", f"it needs {listed}")
+    if named := [key for key in value if key in known]:
+        return named
+    refuse(
+        Violation("unknown key", f"did you mean `{guess}`?", value[key], (key,))
+        for key in value
+        if (guess := find_closest(str(key), known))
+    )
+    raise make_rule_error(f"a {what} without {kind}", f"it needs {listed}")
 
 
 def put_below(name: str, error: ValidationError) -> ValidationError:
