@@ -185,9 +185,8 @@ def _describe_draft(file: str, drafted: "Drafted") -> str:
 
 def _make_json(file: str, drafted: "Drafted") -> dict[str, object]:
     from stithy.activity import get_level_factor
-    from stithy.plan.cost import list_certain, sum_s
+    from stithy.plan.cost import list_times
 
-    time_s, time_s_max = sum_s(drafted.plan.steps)
     study = drafted.study
     database, workload, load = study.given_database, study.given_workload, study.given_load
     return {
@@ -199,7 +198,5 @@ def _make_json(file: str, drafted: "Drafted") -> dict[str, object]:
         "workload": workload and workload.name,
         "size": workload and dict(workload.size),
         get_level_factor().name: load and list(load.levels),
-        "time_s_least": sum_s(list_certain(drafted.plan.steps))[0],
-        "time_s": time_s,
-        "time_s_max": time_s_max,
+        **list_times(drafted.plan.steps),
     }

@@ -273,6 +273,13 @@ def sum_s(steps: Iterable[Step]) -> tuple[float, float]:
     return sum(cost.time_s for cost in costs), sum(cost.time_s_max for cost in costs)
 
 
+def list_times(steps: Sequence[Step]) -> dict[str, float]:
+    """The times of all these steps as JSON has them."""
+    time_s, time_s_max = sum_s(steps)
+    least_s, _ = sum_s(list_certain(steps))
+    return {"time_s_least": least_s, "time_s": time_s, "time_s_max": time_s_max}
+
+
 def estimate_again_s(steps: Iterable[Step]) -> float:
     """The likely time of the longest block, if it must be measured once more."""
     blocks: dict[tuple[Point, int], float] = {}

@@ -20,6 +20,7 @@ from typing import Any
 from stithy.clock import Clock
 from stithy.environment import state_home
 from stithy.errors import InfrastructureError, PreconditionError, give_reason
+from stithy.hosts.devices import write_private
 from stithy.hosts.processes import ProcessIdentity, get_identity, parse_identity
 from stithy.hosts.runner import ServerUser
 from stithy.results.layout import sync_directory
@@ -125,6 +126,10 @@ class Resource:
     facts: Mapping[str, str]
 
 
+MARKING = frozenset({"mark", "directory"})
+"""The kinds by which a volume is known: they go last of what is on it."""
+
+
 @dataclass(frozen=True)
 class Registered:
     """A run as the register knows it; `resources` are those not yet removed, in order.
@@ -195,12 +200,7 @@ class Register:
         none, and a later session begins anew.
         """
         with suppress(OSError):
-            path = _make_password_path(self.path)
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(fd, "w") as file:
-                file.write(password.reveal())
-                file.flush()
-                os.fsync(file.fileno())
+            write_private(_make_password_path(self.path), password.reveal())
 
     def close(self, *, remove: bool) -> None:
         """Give up the file; `remove` it when nothing is left."""

@@ -38,6 +38,7 @@ from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.activity import StepKind
 from stithy.run.books import (
+    MARKING,
     PREFIX,
     SCRATCH_PLACES,
     Journal,
@@ -56,9 +57,6 @@ from stithy.storage.volume import remove_own, remove_tree
 from stithy.wire.program import DRIVE
 
 Facts = Mapping[str, str]
-
-MARKING = frozenset({"mark", "directory"})
-"""What a volume is known by."""
 
 
 @dataclass(frozen=True)

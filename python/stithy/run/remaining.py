@@ -29,7 +29,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts, Manifest
 from stithy.results.tables import Row
 from stithy.run.activity import StepKind
-from stithy.run.books import Resource
+from stithy.run.books import MARKING, Resource
 from stithy.run.context import Context, Discovered, State
 from stithy.run.history import History, read_history
 from stithy.run.room import RESERVE_BYTES
@@ -195,10 +195,6 @@ def _list_server_facts(manifest: Manifest) -> Iterator[tuple[str, ServerFacts]]:
             yield candidate.name, ServerFacts(version, settings)
 
 
-STAYING = frozenset({"directory", "mark"})
-"""Kinds of things that stay where anything on a candidate's volume does; trees go by their name."""
-
-
 @dataclass(frozen=True)
 class Reusable:
     """The directories that are left alone, by candidate.
@@ -221,7 +217,7 @@ class Reusable:
         trees = self.trees.get(resource.facts.get("candidate", ""), frozenset())
         if resource.kind == "tree":
             return resource.facts["name"] in trees
-        return bool(trees) and resource.kind in STAYING
+        return bool(trees) and resource.kind in MARKING
 
     def without_master(self, dataset: str, because: str) -> "Reusable":
         """The same where the master copy of a dataset is of no use."""

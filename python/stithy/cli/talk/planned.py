@@ -20,6 +20,7 @@ from stithy.plan.cost import (
     estimate_again_s,
     explain_short_windows,
     list_certain,
+    list_times,
     sum_s,
     sum_space,
 )
@@ -57,21 +58,20 @@ def make_json(
     `tried` are the steps of one level of a search. `corner`: the plan of a run with varied drives,
     where those are asked for.
     """
-    time_s, time_s_max = sum_s(plan.steps)
     return {
         "schema_version": 1,
         "study": study.study,
         **asdict(plan),
         "totals": {
-            "time_s_least": sum_s(list_certain(plan.steps))[0],
-            "time_s": time_s,
-            "time_s_max": time_s_max,
+            **list_times(plan.steps),
             "time_s_block_again": estimate_again_s(plan.steps),
             "memory_bytes": bound_memory_bytes(plan),
             "space_bytes": sum_space(plan),
         },
         "search_most": _sum_search(plan, tried),
-        "sensitivity": _sum_corner_times(corner) if corner else None,
+        "sensitivity": (
+            {"runs_least": 1, "runs_most": 2, **list_times(corner.steps)} if corner else None
+        ),
         "short_windows": list(_describe_short(study)),
         "durability_given_up": [asdict(point) for point in study.given_up],
         "prospects": outlook_values(expected) if expected else None,
@@ -99,17 +99,6 @@ def _sum_search(plan: Plan, tried: Sequence[Step]) -> dict[str, object] | None:
         "windows_each": windows,
         "time_s": windows * time_s,
         "time_s_max": windows * time_s_max,
-    }
-
-
-def _sum_corner_times(corner: Plan) -> dict[str, object]:
-    time_s, time_s_max = sum_s(corner.steps)
-    return {
-        "runs_least": 1,
-        "runs_most": 2,
-        "time_s_least": sum_s(list_certain(corner.steps))[0],
-        "time_s": time_s,
-        "time_s_max": time_s_max,
     }
 
 
