@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stithy.clock import Clock
 from stithy.cluster.daemons import read_counters, read_image_counters
 from stithy.cluster.layout import POOL, ClusterEntry, read_entry
-from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
+from stithy.collectors.collector import Collector, Rates, Sample, Scope, Unavailable
 from stithy.hosts.processes import find_pids_within, read_cmdline, read_stat
 from stithy.metrics import CollectedMetric
 
@@ -69,43 +68,34 @@ class Reading:
     image: Any
 
 
-class Clusters:
-    """Rates between two readings of all clusters of a candidate."""
+Answers = tuple[Mapping[Path, Reading], Mapping[int, tuple[str, int]]]
+"""The counters by a cluster's folder, and by process its host and its CPU time in ticks."""
 
-    def __init__(self, folders: Mapping[Path, ClusterEntry], proc: Path, clock: Clock) -> None:
-        """`folders` are theirs, with their entries."""
+
+class Clusters:
+    """All clusters of a candidate by their folders; each question is a connection of its own."""
+
+    def __init__(self, folders: Mapping[Path, ClusterEntry], proc: Path) -> None:
         self._folders = folders
         self._proc = proc
-        self._clock = clock
-        self._last: dict[Path, Reading] = {}
-        self._ticks: dict[int, tuple[str, int]] = {}
-        self._last_s: float | None = None
 
-    def sample(self) -> Sequence[Sample]:
-        """All metrics of each OSD, host and pool, and the CPU time of each host."""
-        now = {
+    def read(self) -> Mapping[str, Answers]:
+        """Read them together, as one subject."""
+        found = {
             folder: Reading(read_counters(folder), read_image_counters(folder))
             for folder in self._folders
         }
-        ticks, now_s = self._read_ticks(), self._clock.monotonic_s()
-        last, self._last = self._last, now
-        before, self._ticks = self._ticks, ticks
-        last_s, self._last_s = self._last_s, now_s
-        if last_s is None:
-            return []
-        elapsed_s = now_s - last_s
-        found = [
-            sample
-            for folder, entry in self._folders.items()
-            for sample in sample_cluster(
-                entry, last[folder], now[folder], elapsed_s, self._name_role(folder)
-            )
-        ]
-        pairs = [pair for folder in now for pair in _pair(last[folder], now[folder]).values()]
-        return [*found, *sample_osds("", pairs, elapsed_s), *_sum_cpu(before, ticks, elapsed_s)]
+        return {"": (found, self._read_ticks())}
 
-    def close(self) -> None:
-        """Nothing is held: each question is a connection of its own."""
+    def sample(self, _: str, last: Answers, now: Answers, elapsed_s: float) -> Iterator[Sample]:
+        """All metrics of each OSD, host and pool, and the CPU time of each host."""
+        (before, first_ticks), (after, ticks) = last, now
+        for folder, entry in self._folders.items():
+            role = self._name_role(folder)
+            yield from sample_cluster(entry, before[folder], after[folder], elapsed_s, role)
+        pairs = [pair for folder in after for pair in _pair(before[folder], after[folder]).values()]
+        yield from sample_osds("", pairs, elapsed_s)
+        yield from _sum_cpu(first_ticks, ticks, elapsed_s)
 
     def _name_role(self, folder: Path) -> str:
         return f"{folder.name.rpartition('-')[2]}:" if len(self._folders) > 1 else ""
@@ -200,12 +190,13 @@ def _divide(name: str, metric: str, pairs: Sequence[Pair], key: str) -> Sample:
     return Sample(name, metric, max(0.0, _subtract(of, "sum") / count))
 
 
-def create(scope: Scope) -> Clusters:
+def create(scope: Scope) -> Rates[Answers]:
     """The collector; Unavailable where there is no cluster."""
     found = {folder: entry for folder in scope.clusters if (entry := read_entry(folder))}
     if not found:
         raise Unavailable("no cluster is under this candidate")
-    return Clusters(found, scope.proc, scope.clock)
+    clusters = Clusters(found, scope.proc)
+    return Rates(clusters.read, clusters.sample, scope.clock)
 
 
 PLUGINS = (

@@ -93,14 +93,18 @@ class Scope:
     exporters: "Mapping[str, SeenExporter]" = field(default_factory=dict)
 
 
-class LiveCollector(Protocol):
+class Closable(Protocol):
+    """What holds a connection or a file."""
+
+    def close(self) -> None:
+        """Give up connections and files."""
+
+
+class LiveCollector(Closable, Protocol):
     """A collector at work; used by one thread, closed once."""
 
     def sample(self) -> Sequence[Sample]:
         """What happened since the last call. The first call returns an empty list."""
-
-    def close(self) -> None:
-        """Give up connections and files."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,7 @@ class KernelFile:
 T = TypeVar("T")
 
 
-class Rates(Generic[T]):
+class Rates(LiveCollector, Generic[T]):
     """What happened to each subject between two readings; one that is new has no samples yet."""
 
     def __init__(
@@ -169,9 +173,9 @@ class Rates(Generic[T]):
         read: Callable[[], Mapping[str, T]],
         samples: Callable[[str, T, T, float], Iterable[Sample]],
         clock: Clock,
-        files: Iterable[KernelFile] = (),
+        files: Iterable[Closable] = (),
     ) -> None:
-        """`read` reads all subjects, `files` are those that it reads.
+        """`read` reads all subjects, `files` are files and sessions that it reads.
 
         `samples` gets a subject, its last reading and this one, and the seconds in between.
         """
@@ -183,7 +187,6 @@ class Rates(Generic[T]):
         self._last_s = 0.0
 
     def sample(self) -> Sequence[Sample]:
-        """The samples of each subject that was there the last time."""
         now, now_s = self._read(), self._clock.monotonic_s()
         last, self._last = self._last, now
         elapsed_s, self._last_s = now_s - self._last_s, now_s
@@ -195,6 +198,5 @@ class Rates(Generic[T]):
         ]
 
     def close(self) -> None:
-        """Close the files."""
         for file in self._files:
             file.close()

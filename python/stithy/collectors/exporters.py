@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stithy.clock import Clock
-from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
+from stithy.collectors.collector import Collector, LiveCollector, Sample, Scope, Unavailable
 from stithy.exporters.metrics import EXPORTERS, METRICS, OFFSET, TOOK
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ WAIT_S = 0.8
 PATIENCE_SHARE, PATIENCE_MOST_S = 0.9, 10.0
 
 
-class ExporterReadings:
+class ExporterReadings(LiveCollector):
     """The exporters of a window, each read in a thread of its own."""
 
     def __init__(self, exporters: "Mapping[str, SeenExporter]", clock: Clock) -> None:
@@ -33,7 +33,6 @@ class ExporterReadings:
         self._watches = [_Watch(name, of, clock, self._pool) for name, of in exporters.items()]
 
     def sample(self) -> Sequence[Sample]:
-        """Read the pages that are due; samples of those that came."""
         now_s = self._clock.monotonic_s()
         for watch in self._watches:
             watch.begin(now_s)
@@ -43,7 +42,6 @@ class ExporterReadings:
         return [] if first else found
 
     def close(self) -> None:
-        """Wait for nothing more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -6,7 +6,7 @@ that is a file is read after the window, so that its samples have the times of i
 
 from collections.abc import Sequence
 
-from stithy.collectors.collector import Collector, Sample, Scope, Unavailable
+from stithy.collectors.collector import Collector, LiveCollector, Sample, Scope, Unavailable
 from stithy.meters.meter import LiveMeter, Unreadable, require_watts
 from stithy.metrics import CollectedMetric
 
@@ -20,7 +20,7 @@ EARLY_S = 0.1
 """Own: the sampler is late by less, so that a meter of one second is asked each second."""
 
 
-class MeterReadings:
+class MeterReadings(LiveCollector):
     """The meters of a window, asked one after the other."""
 
     def __init__(self, scope: Scope) -> None:
@@ -37,7 +37,6 @@ class MeterReadings:
         self._primed = False
 
     def sample(self) -> Sequence[Sample]:
-        """Ask each that may have a new value; the first reading only begins counters."""
         now_s = self._clock.monotonic_s()
         asked = [name for name, due_s in self._due_s.items() if now_s >= due_s - EARLY_S]
         self._due_s |= {name: now_s + self._meters[name].keys.every_s for name in asked}
@@ -58,7 +57,7 @@ class MeterReadings:
             return Sample(name, DRAW.name, None, str(reason))
 
     def close(self) -> None:
-        """Nothing is held."""
+        pass  # nothing is held
 
 
 def create(scope: Scope) -> MeterReadings:

@@ -12,7 +12,7 @@ from fakes.machine import FakeMachine
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Configuration
 from stithy.engines.postgresql import OWNED_SETTINGS, server
-from stithy.engines.postgresql.activity import ServerActivity, make_activity_query
+from stithy.engines.postgresql.activity import make_activity_query, sample_server
 from stithy.engines.postgresql.connection import Connection
 from stithy.engines.postgresql.engine import find_installation
 from stithy.engines.postgresql.server import last_words, remove_segment
@@ -192,7 +192,7 @@ def _answer(commits: int = 0, **more: Any) -> dict[str, Any]:
 def _database(before: dict[str, Any], after: dict[str, Any]) -> Found:
     """The second sample, 2 s after the first."""
     clock, reader = FakeClock(), _Answers(before, after)
-    activity = ServerActivity(reader, clock)  # type: ignore[arg-type]  # a stand-in
+    activity = sample_server(reader, clock)  # type: ignore[arg-type]  # a stand-in
     assert list(activity.sample()) == []
     clock.sleep_s(2)
     return {(each.subject, each.metric): each.value for each in activity.sample()}

@@ -381,7 +381,7 @@ class StridingClock:
 
 def test_files_that_are_not_shown_are_missing() -> None:
     """A user without the right sees none, which is no file without reads."""
-    collector = endpoint.ViewCollector(Played(), StridingClock())  # type: ignore[arg-type]  # played
+    collector = endpoint.sample_views(Played(), StridingClock())  # type: ignore[arg-type]  # played
     collector.sample()
     found = {of.metric: of for of in collector.sample()}
     for metric in ("database_file_reads_per_s", "temp_bytes_per_s"):
@@ -398,7 +398,7 @@ def test_a_second_is_read_from_the_views() -> None:
         "wait_stats": refuse(300, "denied"),
         "dm_exec_requests": [("", 2), ("WRITELOG", 3), ("PAGEIOLATCH_SH", 1)],
     })  # fmt: skip
-    collector = endpoint.ViewCollector(session, StridingClock())  # type: ignore[arg-type]  # played
+    collector = endpoint.sample_views(session, StridingClock())  # type: ignore[arg-type]  # played
     assert collector.sample() == []
     session.add({
         "performance_counters": [("Batch Requests/sec", 300), ("Page lookups/sec", 90),

@@ -5,11 +5,11 @@ publish their counts about once per second: rates are correct over seconds, not 
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from stithy.clock import Clock
-from stithy.collectors.collector import Sample
+from stithy.collectors.collector import Rates, Sample
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, connect, quote_text
 from stithy.engines.postgresql.declaration import TYPES
 from stithy.engines.postgresql.url import parse_url
@@ -136,27 +136,16 @@ _IO_RATES = ("reads", "writes", "extends", "fsyncs")
 UNCOUNTED = "this version of PostgreSQL does not count it"
 
 
-class ServerActivity:
-    """Rates and levels between two answers; a collector."""
+def sample_server(reader: ActivityReader, clock: Clock) -> Rates[dict[str, Any]]:
+    """The collector of rates and levels between two answers."""
+    return Rates(lambda: {"": reader.read()}, _list_samples, clock, (reader,))
 
-    def __init__(self, reader: "ActivityReader", clock: Clock) -> None:
-        self._clock = clock
-        self._reader = reader
-        self._last: dict[str, Any] | None = None
-        self._last_s = 0.0
 
-    def sample(self) -> Sequence[Sample]:
-        """All metrics."""
-        now, now_s = self._reader.read(), self._clock.monotonic_s()
-        last, self._last = self._last, now
-        elapsed_s, self._last_s = now_s - self._last_s, now_s
-        if last is None:
-            return []
-        return [*_read_rates(last, now, elapsed_s), *_read_levels(now)]
-
-    def close(self) -> None:
-        """End the connection."""
-        self._reader.close()
+def _list_samples(
+    _: str, last: dict[str, Any], now: dict[str, Any], elapsed_s: float
+) -> Iterator[Sample]:
+    yield from _read_rates(last, now, elapsed_s)
+    yield from _read_levels(now)
 
 
 def _read_rates(last: dict[str, Any], now: dict[str, Any], elapsed_s: float) -> Iterator[Sample]:

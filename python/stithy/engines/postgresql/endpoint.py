@@ -21,9 +21,9 @@ from stithy.engines.instance import (
 )
 from stithy.engines.postgresql.activity import (
     ActivityReader,
-    ServerActivity,
     checkpoint_columns,
     choose_checkpoint_view,
+    sample_server,
 )
 from stithy.engines.postgresql.connection import MAINTENANCE_DATABASE, Connection, connect
 from stithy.engines.postgresql.url import parse_url
@@ -162,7 +162,7 @@ class PostgreSQLEndpoint(ServedEndpoint):
 
     def activity(self, clock: Clock) -> LiveCollector:
         """Its metrics of the collector `database`; connected at once."""
-        return ServerActivity(ActivityReader(self.url), clock)
+        return sample_server(ActivityReader(self.url), clock)
 
     def loaded(self) -> Loaded | None:
         """Workload and size; None where nothing was loaded."""

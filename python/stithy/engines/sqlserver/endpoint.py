@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stithy.clock import Clock
-from stithy.collectors.collector import LiveCollector, Sample
+from stithy.collectors.collector import LiveCollector, Rates, Sample
 from stithy.engines.instance import CheckpointRule, Loaded, MaintenanceCounters, ServerFacts
 from stithy.engines.served import ANSWER_S, CHECKSUMS_S, MARK, ServedEndpoint, make_rate
 from stithy.engines.sqlserver import TYPES, WAITS, classify_wait
@@ -110,34 +110,26 @@ class View(NamedTuple):
         return self.read(last, now, elapsed_s)
 
 
-class ViewCollector:
-    """Rates and levels between two answers; a collector."""
+Answers = tuple[list[Rows | str], Rows | str]
+"""Those of `VIEWS`, and of `SESSIONS`."""
 
-    def __init__(self, session: SQLServerSession, clock: Clock) -> None:
-        self._session, self._clock = session, clock
-        self._last: list[Rows | str] = []
-        self._last_s = 0.0
 
-    def sample(self) -> Sequence[Sample]:
-        """All metrics."""
-        session = self._session
-        now = [read_view(session, view.sql, view.keys, view.hidden) for view in VIEWS]
-        now_s, sessions = self._clock.monotonic_s(), read_view(session, SESSIONS)
-        last, self._last = self._last, now
-        elapsed_s, self._last_s = now_s - self._last_s, now_s
-        if not last:
-            return []
-        samples = [
-            sample
-            for view, before, after in zip(VIEWS, last, now, strict=True)
-            for sample in view.list_samples(before, after, elapsed_s)
-        ]
-        missing = [Sample("", metric, None, because) for metric, because in MISSING.items()]
-        return [*samples, *missing, *read_sessions(sessions)]
+def sample_views(session: SQLServerSession, clock: Clock) -> Rates[Answers]:
+    """The collector of rates and levels between two answers; it closes the session."""
 
-    def close(self) -> None:
-        """End the connection."""
-        self._session.close()
+    def read() -> Mapping[str, Answers]:
+        views = [read_view(session, view.sql, view.keys, view.hidden) for view in VIEWS]
+        return {"": (views, read_view(session, SESSIONS))}
+
+    return Rates(read, _list_samples, clock, (session,))
+
+
+def _list_samples(_: str, last: Answers, now: Answers, elapsed_s: float) -> Iterator[Sample]:
+    for view, before, after in zip(VIEWS, last[0], now[0], strict=True):
+        yield from view.list_samples(before, after, elapsed_s)
+    for metric, because in MISSING.items():
+        yield Sample("", metric, None, because)
+    yield from read_sessions(now[1])
 
 
 def sum_counters(counted: Rows, names: Sequence[str]) -> float | None:
@@ -296,7 +288,7 @@ class SQLServerEndpoint(ServedEndpoint):
 
     def activity(self, clock: Clock) -> LiveCollector:
         """Collect its metrics of the collector `database`; connected at once."""
-        return ViewCollector(self.connect(), clock)
+        return sample_views(self.connect(), clock)
 
     def loaded(self) -> Loaded | None:
         """Workload and size; None where nothing was loaded."""
