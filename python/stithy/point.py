@@ -54,7 +54,6 @@ class Point:
 
     @cached_property
     def values(self) -> Mapping[str, Value]:
-        """The values by the names of their factors."""
         return dict(self.factors)
 
     @cached_property

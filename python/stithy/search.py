@@ -26,7 +26,6 @@ class ResponseTarget:
 
     @property
     def quantity(self) -> Quantity:
-        """What is measured."""
         return Quantity(self.percentile, self.transaction)
 
     @property

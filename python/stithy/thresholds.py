@@ -120,12 +120,10 @@ class MeasuredSide:
 
     @property
     def quantity(self) -> Quantity:
-        """What of the candidate is asked."""
         return Quantity(self.metric, self.of)
 
     @property
     def unit(self) -> Unit:
-        """The unit of its value."""
         return self.quantity.known.unit
 
     @property
@@ -166,7 +164,6 @@ class Threshold:
 
     @property
     def unit(self) -> Unit:
-        """The unit of both sides."""
         return self.left.unit
 
     def holds(self, left: float, right: float) -> bool:

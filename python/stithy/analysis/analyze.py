@@ -65,7 +65,6 @@ class Analysis:
 
     @property
     def manifest(self) -> Manifest | None:
-        """The manifest, None where it could not be read."""
         return self.run.manifest
 
     @cached_property

@@ -122,7 +122,6 @@ class RunChange:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is a ratio or a difference."""
         return self.ratio is not None or self.difference is not None
 
     @property

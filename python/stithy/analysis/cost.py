@@ -204,7 +204,6 @@ class CandidateCost:
 
     @property
     def candidate(self) -> str:
-        """Its name."""
         return self.yearly.candidate
 
 

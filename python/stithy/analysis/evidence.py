@@ -52,7 +52,6 @@ class Window:
 
     @property
     def id(self) -> str:
-        """Id of the window, as in the plan."""
         return str(self.row["window_id"])
 
     @cached_property
@@ -67,7 +66,6 @@ class Window:
 
     @property
     def candidate(self) -> str:
-        """Name of the candidate."""
         return str(self.row["candidate"])
 
     @property
@@ -424,7 +422,6 @@ class Contrast:
 
     @property
     def happened(self) -> str:
-        """The name of what happens."""
         return str(self.point.values[self.factor])
 
     @cached_property
@@ -437,7 +434,6 @@ class Contrast:
         return self.evidence.valid_at(self.candidate, self.point)
 
     def list_all(self) -> tuple[Window, ...]:
-        """Its windows, valid or not."""
         return self.evidence.at(self.candidate, self.point)
 
     def list_lost(self) -> tuple[Window, ...]:

@@ -178,7 +178,6 @@ class Trend:
 
     @property
     def clear(self) -> bool:
-        """Whether it may be reported."""
         return self.chance_share <= CHANCE_SHARE and abs(self.share) > self.gauge.floor_share
 
 

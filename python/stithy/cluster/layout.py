@@ -60,7 +60,6 @@ class RedundancyPolicy:
 
     @property
     def is_coded(self) -> bool:
-        """Whether data are erasure-coded."""
         return self.data_shards > 1
 
     @property

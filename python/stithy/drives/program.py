@@ -64,7 +64,6 @@ class DriveProgram:
 
     @property
     def control(self) -> Control:
-        """Its control socket."""
         return Control(self.folder / CONTROL)
 
     @property
@@ -74,7 +73,6 @@ class DriveProgram:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still serves."""
         return is_alive(self.identity)
 
     def stop(self) -> None:
@@ -250,7 +248,6 @@ class FoundDrive:
 
     @property
     def control(self) -> Control:
-        """The control socket of its program."""
         return Control(self.folder / CONTROL)
 
 

@@ -28,7 +28,6 @@ class SeenExporter:
 
     @property
     def every_s(self) -> float:
-        """How often it is read."""
         return self.keys.every_s or self.map.every_s
 
     def read(self, clock: Clock, patience_s: float) -> PageReading:

@@ -34,7 +34,6 @@ class Histogram(FrozenModel):
 
     @property
     def count(self) -> int:
-        """How many are in it."""
         return sum(self.counts_by_ns.values())
 
     @property
@@ -140,12 +139,10 @@ class ServedRequests(FrozenModel):
 
     @property
     def iops(self) -> float:
-        """Requests a second."""
         return self.latency.count / self.duration_s
 
     @property
     def bytes_per_s(self) -> float:
-        """Bytes a second."""
         return self.moved_bytes / self.duration_s
 
 

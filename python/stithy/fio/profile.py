@@ -190,7 +190,6 @@ class Stream(FrozenModel):
 
     @property
     def directions(self) -> "tuple[Direction, ...]":
-        """The directions that it has."""
         return tuple(way for way in DIRECTIONS if self.get_share(way) > 0)
 
     @model_validator(mode="after")

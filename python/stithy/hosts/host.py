@@ -113,12 +113,10 @@ class LocalHost:
 
     @property
     def collectors(self) -> Mapping[str, Collector]:
-        """All that there are."""
         return plugins(Collector)
 
     @property
     def is_root(self) -> bool:
-        """Whether this user is root."""
         return os.geteuid() == 0
 
     @property

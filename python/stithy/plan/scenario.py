@@ -76,12 +76,10 @@ class DatabaseScene(Scene):
         return next(dataset for dataset, _ in self.datasets if dataset.has(point))
 
     def find_size(self, point: Point) -> DatabaseSizes:
-        """The sizes of the database at a point."""
         return next(size for dataset, size in self.datasets if dataset.has(point))
 
     @property
     def largest(self) -> DatabaseSizes:
-        """The sizes of the largest database."""
         return max((size for _, size in self.datasets), key=lambda size: size.database_bytes)
 
     def memory(self, candidate: str) -> int:

@@ -274,7 +274,6 @@ class Plan:
         return sum(dataset.database_bytes for dataset in self.datasets)
 
     def dataset(self, name: str) -> Dataset:
-        """The dataset of this name."""
         return next(each for each in self.datasets if each.name == name)
 
     def dataset_at(self, point: Point) -> Dataset:

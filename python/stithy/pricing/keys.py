@@ -115,7 +115,6 @@ class Shared(CostKeys):
     )
 
     def is_of(self, candidate: str) -> bool:
-        """Whether a candidate has it."""
         return self.candidates is None or candidate in self.candidates
 
 

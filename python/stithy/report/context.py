@@ -197,7 +197,6 @@ class Context(Analysis):
 
     @property
     def factor_types(self) -> dict[str, Any]:
-        """The types of these columns."""
         return {name: _choose_type(get_factor(name)) for name in self.factors}
 
     def list_factor_values(self, point: Point) -> dict[str, Any]:
@@ -225,7 +224,6 @@ class Context(Analysis):
         return {"level": self.positions[point], self.axis.name: _show_value(self.axis.name, point)}
 
     def find_level(self, position: float) -> Point:
-        """The level at a position."""
         return next(point for point, known in self.positions.items() if known == position)
 
     def placed(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -325,7 +323,6 @@ class Context(Analysis):
 
     @property
     def measured_rows(self) -> list[Mapping[str, Any]]:
-        """The rows of the windows that were measured."""
         return [window.row for window in self.evidence.windows if window.measured]
 
     @property

@@ -77,7 +77,6 @@ class Show:
 
     @property
     def is_number(self) -> bool:
-        """Whether its cells are numbers."""
         return self.kind not in WORDS
 
 

@@ -168,7 +168,6 @@ class FactDifference:
 
     @property
     def needed(self) -> bool:
-        """Whether it must be equal."""
         return find_meaning(self.name).needed
 
     def __str__(self) -> str:

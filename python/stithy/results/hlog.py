@@ -43,7 +43,6 @@ class LoggedHistogram:
 
     @property
     def count(self) -> int:
-        """Number of values."""
         return sum(self.counts.values())
 
     def percentile_s(self, percent: float) -> float | None:

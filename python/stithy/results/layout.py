@@ -183,7 +183,6 @@ class RunDirectory:
     """Parent of all window directories."""
 
     def window(self, window_id: str) -> WindowDirectory:
-        """The directory of one window."""
         return WindowDirectory(self.windows / window_id)
 
     def cut_off(self, session: int, window_id: str) -> Path:

@@ -498,7 +498,6 @@ class Manifest(_Facts):
         }
 
     def find(self, name: str) -> CandidateFacts:
-        """The candidate of this name."""
         return next(candidate for candidate in self.candidates if candidate.name == name)
 
     def find_engine(self, point: Point) -> str | None:

@@ -178,7 +178,6 @@ class Register:
 
     @property
     def path(self) -> Path:
-        """The run's file."""
         return self._journal.path
 
     def register_creation(self, kind: str, facts: Mapping[str, str]) -> int:

@@ -112,7 +112,6 @@ class Context:
 
     @property
     def host(self) -> Host:
-        """The machine on which the run is."""
         return self.session.host
 
     def hammer(self, url: Secret) -> Hammer:
@@ -157,7 +156,6 @@ class Context:
 
     @property
     def workload(self) -> Workload:
-        """The workload that the study names."""
         return get_workload(self.file.study.workload.name)
 
     def study_of(self, dataset: str) -> Study:

@@ -154,7 +154,6 @@ class Session:
 
     @property
     def journal(self) -> Journal:
-        """The run's journal."""
         return self.books.journal
 
     @property

@@ -36,7 +36,6 @@ class StudyFile:
 
     @property
     def sha256(self) -> str:
-        """Hexadecimal SHA-256 of the file."""
         return hashlib.sha256(self.content).hexdigest()
 
 

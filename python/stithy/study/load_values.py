@@ -194,12 +194,10 @@ class Levels:
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The levels that are listed."""
         return self.users
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody works."""
         return self.users == (0,)
 
 
@@ -228,7 +226,6 @@ class LoadOptions:
 
     @property
     def users_max(self) -> int:
-        """The most users that there may be."""
         return max((*self.users, self.find_most or 0))
 
     @property

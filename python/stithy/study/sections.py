@@ -71,7 +71,6 @@ class ChosenScenario:
 
     @property
     def plugin(self) -> Scenario:
-        """The scenario itself."""
         return plugins(Scenario)[self.name]
 
     def __str__(self) -> str:

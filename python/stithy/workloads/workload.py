@@ -167,7 +167,6 @@ class Workload(Plugin):
 
     @property
     def units(self) -> str:
-        """More than one of them."""
         return f"{self.unit}s"
 
     @property

@@ -45,7 +45,7 @@ def rust_says_what_it_is_for(project: Project) -> Iterator[Finding]:
 
 
 def methods_say_what_they_do(project: Project) -> Iterator[Finding]:
-    """A public method has a docstring, unless a class above it describes the method."""
+    """A public method has a docstring, unless a class above describes it or it only returns."""
     sources = list(project.under(*PYTHON, suffix=".py"))
     classes = [(source, node) for source in sources for node in source.tree.body
                if isinstance(node, ast.ClassDef)]  # fmt: skip
@@ -62,7 +62,8 @@ def methods_say_what_they_do(project: Project) -> Iterator[Finding]:
         for node in () if found.name.startswith("_") else found.body:
             if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
                 continue
-            if not is_described(node.name, found):
+            only_returns = len(node.body) == 1 and isinstance(node.body[0], ast.Return)
+            if not only_returns and not is_described(node.name, found):
                 problem = f"{found.name}.{node.name} has no docstring"
                 yield source.found(node, problem, "say what it does")
 
@@ -100,7 +101,8 @@ RULES = (
     Rule("methods say what they do", methods_say_what_they_do,
          breaks={"python/stithy/a.py": "class A:\n    def f(self): ...\n"},
          keeps={"python/stithy/a.py": 'class A:\n    def f(self):\n        """F."""\n',
-                "python/stithy/b.py": "class B(A):\n    def f(self): ...\n"}),
+                "python/stithy/b.py": "class B(A):\n    def f(self): ...\n",
+                "python/stithy/c.py": "class C:\n    def f(self):\n        return 1\n"}),
     Rule("Rust modules say what they are for", rust_says_what_it_is_for,
          breaks={"crates/wire/src/lib.rs": "mod job;\n"},
          keeps={"crates/wire/src/lib.rs": "//! Messages.\nmod job;\n"}),

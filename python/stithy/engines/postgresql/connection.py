@@ -87,7 +87,6 @@ class Connection:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether it uses TLS."""
         return bool(self._session.pgconn.ssl_in_use)
 
     @property

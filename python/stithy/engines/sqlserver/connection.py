@@ -65,7 +65,6 @@ class TLSTransport:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether what is sent now is."""
         return self._tls is not None
 
     def settimeout(self, timeout: float | None) -> None:
@@ -210,7 +209,6 @@ class SQLServerSession:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether it uses TLS."""
         return self._transport.is_encrypted
 
     def close(self) -> None:

@@ -38,7 +38,6 @@ class Word:
 
     @property
     def written(self) -> str:
-        """The word as it is written."""
         return f"{self.key}={self.text}" if self.key and self.text else self.key or self.text
 
 

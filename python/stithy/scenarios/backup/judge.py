@@ -69,7 +69,6 @@ class Setting:
 
     @property
     def at(self) -> tuple[Window, ...]:
-        """Its windows."""
         return self.evidence.at(self.candidate, self.point)
 
     @property

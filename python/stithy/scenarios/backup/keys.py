@@ -348,7 +348,6 @@ class BackupSpec(ScenarioKeys):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody works."""
         return self.during is not None and self.during.kind == "idle"
 
     @property
