@@ -138,14 +138,12 @@ UNCOUNTED = "this version of PostgreSQL does not count it"
 
 def sample_server(reader: ActivityReader, clock: Clock) -> Rates[dict[str, Any]]:
     """The collector of rates and levels between two answers."""
-    return Rates(lambda: {"": reader.read()}, _list_samples, clock, (reader,))
-
-
-def _list_samples(
-    _: str, last: dict[str, Any], now: dict[str, Any], elapsed_s: float
-) -> Iterator[Sample]:
-    yield from _read_rates(last, now, elapsed_s)
-    yield from _read_levels(now)
+    return Rates(
+        lambda: {"": reader.read()},
+        lambda _, last, now, elapsed_s: [*_read_rates(last, now, elapsed_s), *_read_levels(now)],
+        clock,
+        (reader,),
+    )
 
 
 def _read_rates(last: dict[str, Any], now: dict[str, Any], elapsed_s: float) -> Iterator[Sample]:

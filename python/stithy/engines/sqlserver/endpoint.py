@@ -121,15 +121,14 @@ def sample_views(session: SQLServerSession, clock: Clock) -> Rates[Answers]:
         views = [read_view(session, view.sql, view.keys, view.hidden) for view in VIEWS]
         return {"": (views, read_view(session, SESSIONS))}
 
-    return Rates(read, _list_samples, clock, (session,))
+    def compare(_: str, last: Answers, now: Answers, elapsed_s: float) -> Iterator[Sample]:
+        for view, before, after in zip(VIEWS, last[0], now[0], strict=True):
+            yield from view.list_samples(before, after, elapsed_s)
+        for metric, because in MISSING.items():
+            yield Sample("", metric, None, because)
+        yield from read_sessions(now[1])
 
-
-def _list_samples(_: str, last: Answers, now: Answers, elapsed_s: float) -> Iterator[Sample]:
-    for view, before, after in zip(VIEWS, last[0], now[0], strict=True):
-        yield from view.list_samples(before, after, elapsed_s)
-    for metric, because in MISSING.items():
-        yield Sample("", metric, None, because)
-    yield from read_sessions(now[1])
+    return Rates(read, compare, clock, (session,))
 
 
 def sum_counters(counted: Rows, names: Sequence[str]) -> float | None:
