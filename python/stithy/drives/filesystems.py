@@ -143,7 +143,7 @@ def read_tag(
     None where nothing known lies on it. Raises InfrastructureError where it cannot be read.
     """
     words = ["--probe", "--match-tag", tag, "--output", "value", device]
-    finished = _run([find_program("blkid", UTILITIES), *words], runner)
+    finished = run_tool(runner, UTILITIES, "blkid", *words)
     if finished.code == 0:
         return finished.stdout.strip() or "something without a name"
     if finished.code == NOTHING_FOUND:
@@ -164,13 +164,8 @@ def mount(
     runner: Runner | None = None,
 ) -> None:
     """Mount a device at a folder that exists; InfrastructureError where the kernel refuses."""
-    argv = [
-        find_program("mount", MOUNTING),
-        "-t",
-        kind,
-        *(["-o", ",".join(options)] if options else []),
-    ]
-    finished = _run([*argv, "--", device, str(folder)], runner)
+    words = ["-t", kind, *(["-o", ",".join(options)] if options else [])]
+    finished = run_tool(runner, MOUNTING, "mount", *words, "--", device, str(folder))
     if finished.code != 0:
         raise InfrastructureError(
             f"{kind} on {device} could not be mounted: {_take_last_words(finished)}",
@@ -193,7 +188,7 @@ def unmount(
     time = clock or SystemClock()
     until_s = time.monotonic_s() + BUSY_PATIENCE_S
     while is_mounted(folder, *devices):
-        finished = _run([find_program("umount", MOUNTING), "--", str(folder)], runner)
+        finished = run_tool(runner, MOUNTING, "umount", "--", str(folder))
         if finished.code != 0 and is_mounted(folder, *devices):
             if time.monotonic_s() >= until_s:
                 users = name_users(find_users(folder))
@@ -237,8 +232,12 @@ def find_program(name: str, package: Package) -> str:
     )
 
 
-def _run(argv: Sequence[str], runner: Runner | None) -> Finished:
-    return (runner or LocalRunner()).run(Command(argv=argv, environment=PLAIN), timeout_s=TIMEOUT_S)
+def run_tool(
+    runner: Runner | None, package: Package, name: str, *words: str, timeout_s: float = TIMEOUT_S
+) -> Finished:
+    """Run a program of the system to its end. Raises PreconditionError as `find_program`."""
+    command = Command([find_program(name, package), *words], environment=PLAIN)
+    return (runner or LocalRunner()).run(command, timeout_s=timeout_s)
 
 
 def _take_last_words(finished: Finished) -> str:

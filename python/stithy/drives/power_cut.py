@@ -26,7 +26,7 @@ from stithy.clock import Clock, SystemClock
 from stithy.drives import filesystems
 from stithy.drives.control import Control
 from stithy.errors import InfrastructureError, PreconditionError, give_reason
-from stithy.hosts.runner import Command, LocalRunner, Runner
+from stithy.hosts.runner import Runner
 from stithy.wire.drive import jobs
 from stithy.wire.drive.messages import DriveCounters
 
@@ -219,9 +219,8 @@ def shut_down(folder: Path) -> None:
 def check(device: str, kind: str, *, runner: Runner | None = None) -> CheckedFileSystem:
     """Check an unmounted file system, and mend nothing."""
     tool, *options = filesystems.KINDS[kind].check
-    argv = [filesystems.find_program(tool, filesystems.KINDS[kind].package), *options, device]
-    command = Command(argv=argv, environment={"LC_ALL": "C"})
-    finished = (runner or LocalRunner()).run(command, timeout_s=filesystems.TIMEOUT_S)
+    package = filesystems.KINDS[kind].package
+    finished = filesystems.run_tool(runner, package, tool, *options, device)
     return CheckedFileSystem(finished.code == 0, (finished.stdout + finished.stderr).strip())
 
 
@@ -232,9 +231,8 @@ def repair(device: str, kind: str, *, runner: Runner | None = None) -> str:
     """
     text = f"there is no repair of {kind}"
     if kind == "ext4":
-        argv = [filesystems.find_program("e2fsck", filesystems.KINDS[kind].package), "-f", "-y"]
-        command = Command(argv=[*argv, device], environment={"LC_ALL": "C"})
-        finished = (runner or LocalRunner()).run(command, timeout_s=filesystems.TIMEOUT_S)
+        package = filesystems.KINDS[kind].package
+        finished = filesystems.run_tool(runner, package, "e2fsck", "-f", "-y", device)
         text = (finished.stdout + finished.stderr).strip()
         if finished.code == REPAIRED:
             return text

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from stithy.clock import SystemClock
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
-from stithy.hosts.runner import Command, LocalRunner, Runner
+from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import DeviceNeed, Need, Package, ProgramNeed
 from stithy.storage import layer
 from stithy.storage.layer import (
@@ -103,10 +103,10 @@ class VolumeGroup:
 
     def run_checked(self, command: str, *words: str) -> str:
         """What a command wrote. Raises InfrastructureError where it failed."""
-        code, out, errors = self._run(command, *words)
-        if code == 0:
-            return out
-        lines = (line.strip() for line in errors.splitlines())
+        ended = self._run(command, *words)
+        if ended.code == 0:
+            return ended.stdout
+        lines = (line.strip() for line in ended.stderr.splitlines())
         said = [line for line in lines if line and not line.startswith("WARNING")]
         raise InfrastructureError(
             f"`{command}` failed: {said[-1] if said else 'no reason given'}",
@@ -146,7 +146,7 @@ class VolumeGroup:
         """
         there = [Path(each).is_block_device() for each in self._devices]
         uuid = self._identifier
-        if all(there) and self._run("vgs", self.name)[0] == 0:
+        if all(there) and self._run("vgs", self.name).code == 0:
             self._run("vgremove", "--force", "--yes", self.name)
         self._remove_mappings(blocks)
         for number, device in enumerate(self._devices):
@@ -158,8 +158,7 @@ class VolumeGroup:
         left = self._list_mappings(blocks)
         while left:
             for name in left:
-                argv = [filesystems.find_program("dmsetup", MAPPER), "remove", name]
-                self._runner.run(Command(argv=argv), timeout_s=TIMEOUT_S)
+                filesystems.run_tool(self._runner, MAPPER, "dmsetup", "remove", name)
             before, left = left, self._list_mappings(blocks)
             if left == before:
                 raise InfrastructureError(
@@ -172,18 +171,17 @@ class VolumeGroup:
         names = (path.read_text().strip() for path in sorted(blocks.glob("dm-*/dm/name")))
         return [name for name in names if name.startswith(f"{self.name}-")]
 
-    def _run(self, command: str, *words: str) -> tuple[int, str, str]:
+    def _run(self, command: str, *words: str) -> Finished:
         program = filesystems.find_program("lvm", PACKAGE)
         # It sees these devices and no others.
         options = ["--devices", ",".join(self._devices), "--config", SETTINGS]
-        ended = self._runner.run(
+        return self._runner.run(
             Command(
                 argv=[program, command, *options, *words],
                 environment={"LC_ALL": "C", "LVM_SUPPRESS_FD_WARNINGS": "1"},
             ),
             timeout_s=TIMEOUT_S,
         )
-        return ended.code, ended.stdout, ended.stderr
 
 
 def _name_member(identifier: str, number: int) -> str:

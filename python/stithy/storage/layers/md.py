@@ -11,7 +11,7 @@ from pathlib import Path
 from stithy.clock import Clock, SystemClock
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
-from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
+from stithy.hosts.runner import Finished, LocalRunner, Runner
 from stithy.needs import Package, ProgramNeed, Readable
 from stithy.storage.layer import (
     COPIES,
@@ -98,8 +98,7 @@ def _find_free_node() -> str:
 
 
 def _run_mdadm(words: Sequence[str], runner: Runner, timeout_s: float = TIMEOUT_S) -> Finished:
-    argv = [filesystems.find_program("mdadm", PACKAGE), *words]
-    return runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=timeout_s)
+    return filesystems.run_tool(runner, PACKAGE, "mdadm", *words, timeout_s=timeout_s)
 
 
 def _require_done(finished: Finished, node: str, what: str) -> None:

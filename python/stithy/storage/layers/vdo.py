@@ -12,7 +12,7 @@ from pydantic import Field
 
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError
-from stithy.hosts.runner import Command, Runner
+from stithy.hosts.runner import Runner
 from stithy.needs import KernelModule, Package, ProgramNeed
 from stithy.storage.layer import BuildTask, LayerKind
 from stithy.storage.layers import lvm
@@ -119,8 +119,8 @@ def convert_words(spec: VdoKeys, group: str, size_bytes: int) -> list[str]:
 def read_usage_below(device: str, redundancy: float, runner: Runner) -> Usage:
     """What its blocks take, by its own books."""
     pool = f"{device.removesuffix(f'-{lvm.VOLUME}')}-{POOL}-vpool"
-    argv = [filesystems.find_program("dmsetup", lvm.MAPPER), "message", pool, "0", "stats"]
-    finished = runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=60.0)
+    asked = ("dmsetup", "message", pool, "0", "stats")
+    finished = filesystems.run_tool(runner, lvm.MAPPER, *asked, timeout_s=60.0)
     if finished.code != 0:
         raise InfrastructureError(
             f"its space cannot be read: {finished.stderr.strip() or 'dm-vdo says nothing'}",

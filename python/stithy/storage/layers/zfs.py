@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from stithy.drives import filesystems
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.devices import find_mount
-from stithy.hosts.runner import Command, LocalRunner, Runner
+from stithy.hosts.runner import LocalRunner, Runner
 from stithy.needs import DeviceNeed, Package, ProgramNeed
 from stithy.storage.formatted import wipe_ends
 from stithy.storage.layer import (
@@ -46,21 +46,15 @@ PROPERTIES = ("used", "logicalused", "compressratio")
 
 def run_checked(program: str, words: Sequence[str], name: str, runner: Runner) -> str:
     """What a program wrote about a pool. Raises InfrastructureError where it failed."""
-    code, out, errors = _run(program, words, runner)
-    if code == 0:
-        return out
-    said = [line.strip() for line in errors.splitlines() if line.strip()]
+    ended = filesystems.run_tool(runner, PACKAGE, program, *words, timeout_s=TIMEOUT_S)
+    if ended.code == 0:
+        return ended.stdout
+    said = [line.strip() for line in ended.stderr.splitlines() if line.strip()]
     raise InfrastructureError(
         f"`{program} {words[0]}` failed: {'; '.join(said) or 'no reason given'}",
         where=name,
         remedy="check the kernel log (dmesg), `zpool status`, and that its devices are empty",
     )
-
-
-def _run(program: str, words: Sequence[str], runner: Runner) -> tuple[int, str, str]:
-    argv = [filesystems.find_program(program, PACKAGE), *words]
-    ended = runner.run(Command(argv=argv, environment={"LC_ALL": "C"}), timeout_s=TIMEOUT_S)
-    return ended.code, ended.stdout, ended.stderr
 
 
 def read_usage(mount_point: Path, runner: Runner) -> Usage:
@@ -124,12 +118,12 @@ def remove(name: str, devices: Sequence[str], runner: Runner, blocks: Path = CLA
 def _read_health(runner: Runner) -> dict[str, str]:
     """The pools that the kernel has; none where it has no ZFS, nor any program to ask."""
     try:
-        code, known, _ = _run("zpool", ["list", "-H", "-o", "name,health"], runner)
+        told = filesystems.run_tool(runner, PACKAGE, "zpool", "list", "-H", "-o", "name,health")
     except PreconditionError:
         if CONTROL.exists():
             raise
         return {}
-    return dict(line.split("\t") for line in known.splitlines()) if code == 0 else {}
+    return {} if told.code else dict(line.split("\t") for line in told.stdout.splitlines())
 
 
 def erase_labels(name: str, device: Path, runner: Runner, blocks: Path) -> None:
