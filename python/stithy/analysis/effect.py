@@ -116,8 +116,6 @@ def estimate_paired_ratio(
     Edge cases: no pair, or a value of 0, gives an effect with a reason; one pair gives no interval.
     Source: docs/explanation/verdicts.md, "The interval".
     """
-    if len(a) != len(b):
-        raise ValueError(f"{len(a)} windows of A do not pair with {len(b)} of B")
     if not a:
         return make_unknown_effect("no block has a valid window of both candidates")
     if min(*a, *b) <= 0:
@@ -151,8 +149,6 @@ def estimate_paired_difference(
     do not scatter: counts are often the same by chance.
     Source: docs/explanation/verdicts.md, "Metrics whose best value is 0".
     """
-    if len(a) != len(b):
-        raise ValueError(f"{len(a)} windows of A do not pair with {len(b)} of B")
     if not a:
         return make_unknown_effect("no block has a valid window of both candidates")
     less = estimate_difference(a, b, bounds)

@@ -94,7 +94,7 @@ def test_an_effect_is_a_ratio_with_an_interval_or_a_reason() -> None:
     for nothing in (estimate_paired_ratio([], []), estimate_paired_ratio([1.0], [0.0])):
         assert nothing.ratio is None
         assert nothing.missing_because
-    with pytest.raises(ValueError, match="pair"):
+    with pytest.raises(ValueError, match="shorter"):
         estimate_paired_ratio([1.0, 2.0], [1.0])
     apart, near, four = [2.0, 2.1, 2.05], [0.5, 2.1, 1.05], [2.0, 2.1, 2.05, 2.02]
     shown = [
