@@ -184,12 +184,12 @@ def _measure(
     from stithy.run.equip import Tools
     from stithy.run.executor import execute
     from stithy.run.session import Stop
-    from stithy.run.start import start
+    from stithy.run.start import start_run
 
     stop = Stop(say)
     with stop.install_signals():
         with display() as shown:
-            context = start(file, out, stop, shown, Tools(waits=waits))
+            context = start_run(file, out, stop, shown, Tools(waits=waits))
             outcome = execute(context, make_deciders(describe_status))
         with stop.shield():
             first = partial(are_side_by_side, learned) if learned else show_measured

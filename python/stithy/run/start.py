@@ -40,7 +40,7 @@ from stithy.study.load import StudyFile, read_study
 
 
 def start_run(
-    study: Path,
+    study: Path | StudyFile,
     out: Path | None,
     stop: Stop,
     tell: Observer,
@@ -51,24 +51,12 @@ def start_run(
 ) -> Context:
     """Everything checked, the run directory made, the run registered; the steps can begin.
 
-    `null`: the study's first candidate is measured against itself. `sensitivity`: the primary
-    question is asked again afterwards, with varied drives (`stithy.run.start`).
+    `study` may have been read already. `null`: its first candidate is measured against itself.
+    `sensitivity`: the primary question is asked again afterwards, with varied drives.
     Raises StudyError, UserError or PreconditionError, with all problems, and has made nothing then.
     """
-    file = make_null_file(read_study(study)) if null else read_study(study)
-    return start(file, out, stop, tell, tools, sensitivity=sensitivity)
-
-
-def start(
-    file: StudyFile,
-    out: Path | None,
-    stop: Stop,
-    tell: Observer,
-    tools: Tools | None = None,
-    *,
-    sensitivity: bool = False,
-) -> Context:
-    """As `start_run`, of a study that was read already."""
+    file = read_study(study) if isinstance(study, Path) else study
+    file = make_null_file(file) if null else file
     tools = tools or Tools()
     directory = RunDirectory(out or choose_directory(file.path, tools.clock.now_s()))
     run_id = secrets.token_hex(6)
