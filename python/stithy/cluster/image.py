@@ -164,17 +164,8 @@ def attach_through_nbd(folder: Path, options: str) -> str:
     address = f"nbd+unix:///image?socket={SOCKET}"
     start(folder, [find_program("nbdfuse"), "-C", str(CONNECTIONS), "device", address])
     _wait_for(file, folder, lambda: file.stat().st_size > 0)
-    return call(
-        [
-            find_program("losetup"),
-            "--direct-io=on",
-            "--sector-size",
-            "4096",
-            "-f",
-            "--show",
-            str(file),
-        ]
-    ).strip()
+    words = ["--direct-io=on", "--sector-size", "4096", "-f", "--show", str(file)]
+    return call([find_program("losetup"), *words]).strip()
 
 
 def _wait_for(what: Path, folder: Path, there: Callable[[], bool]) -> None:
@@ -241,17 +232,9 @@ def map_image(pool: str, image: str, access: Access, folder: Path, *, limited: b
 def unmap_image(image: str) -> None:
     """Take every device of this image away, without waiting for its cluster. Idempotent."""
     for kind, device in list_devices(image):
-        words = [
-            find_program("rbd"),
-            "device",
-            "unmap",
-            "--device-type",
-            kind,
-            "-o",
-            "force",
-            device,
-        ]
-        _read_output(words if kind == "krbd" else [*words[:5], device], None)
+        forced = ["-o", "force"] if kind == "krbd" else []
+        words = ["device", "unmap", "--device-type", kind, *forced, device]
+        _read_output([find_program("rbd"), *words], None)
 
 
 def list_devices(image: str) -> Iterator[tuple[str, str]]:
