@@ -4,6 +4,7 @@ Everything later (findings, figures, tables) asks this and not the frames: which
 levels there are, which windows are valid, and what a candidate did at a level.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -391,7 +392,14 @@ class Evidence:
             if not windows:
                 return f"{candidate} has no window"
             if not any(window.valid for window in windows):
-                return f"no window of {candidate} is valid"
+                reasons = Counter(
+                    window.row["missing_because"] or window.failures[0].value
+                    for window in windows if window.failures
+                )  # fmt: skip
+                counts = (
+                    f"{count} of {len(windows)}: {why}" for why, count in reasons.most_common(2)
+                )
+                return f"no window of {candidate} is valid ({'; '.join(counts)})"
         return "no block has a valid window of both"
 
 

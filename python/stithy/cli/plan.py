@@ -69,7 +69,7 @@ def plan(
     from stithy.cli.talk.render import show_error as show_failure
     from stithy.metrics import parse_quantity
     from stithy.plan.additional import plan_trial
-    from stithy.plan.expand import expand, make_null_file
+    from stithy.plan.expand import expand, expand_file, make_null_file
     from stithy.plan.sensitivity import choose_representative
     from stithy.results.layout import RunDirectory
     from stithy.run import preflight as before
@@ -81,7 +81,7 @@ def plan(
     tools = Tools(agents=make_finder(scheduler, tls))
     file = make_null_file(read) if null else read
     forecast = Forecast(read_factors())
-    planned = correct_plan(expand(file.study, null=null), forecast)
+    planned = correct_plan(expand_file(file), forecast)
     tried = correct_steps(plan_trial(file.study, planned), forecast)
     asked = planned.question
     noise = read_noise(str(parse_quantity(asked.metric))) if asked else ()

@@ -16,7 +16,7 @@ from stithy.search import WIDTH_PERCENT, Search
 from stithy.storage.provider import ROLES, Role, SetAside
 from stithy.study.candidates import Candidate, RoleSources
 from stithy.study.engines import ENGINE
-from stithy.study.load import StudyFile
+from stithy.study.load import StudyFile, place_key
 from stithy.study.load_keys import LEVELS_KEY
 from stithy.study.model import Study
 from stithy.study.sections import get_workload
@@ -45,6 +45,14 @@ def expand(study: Study, *, null: bool = False) -> Plan:
         search=_search(study),
         limit=study.load.response_limit if study.given_load else None,
     )
+
+
+def expand_file(file: StudyFile) -> Plan:
+    """Make the plan of the study of a file. Raises UserError, at the place in the file."""
+    try:
+        return expand(file.study, null=file.null)
+    except UserError as error:
+        raise place_key(file, error) from error
 
 
 def _search(study: Study) -> Search | None:

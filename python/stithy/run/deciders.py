@@ -68,13 +68,16 @@ def find_invalid(directory: RunDirectory, windows: Sequence[str]) -> dict[str, s
     """Find those of these windows that are invalid, with the flags that make them so.
 
     A window that was not steady is valid: that is the storage's doing. One that lost what nobody
-    promised to keep has told what it can.
+    promised to keep has told what it can. They are judged as the report judges them: by what this
+    machine delivered in any window of the run.
     """
-    evidence = judge_windows(read_run(directory.root, windows))
+    evidence = judge_windows(read_run(directory.root))
     return {
         window.id: ", ".join(flag.value for flag in window.failures)
         for window in evidence.windows
-        if window.failures and not any(reason.flag.is_finding for reason in window.reasons)
+        if window.id in windows
+        and window.failures
+        and not any(reason.flag.is_finding for reason in window.reasons)
     }
 
 
@@ -89,21 +92,25 @@ class Repeats:
     """The scheduler that repeats each block that has an invalid window, once."""
 
     def __init__(self, invalid: Invalid) -> None:
-        """`invalid` is asked once for each block."""
+        """`invalid` is asked of all finished blocks again: later windows show what was due."""
         self._invalid = invalid
-        self._sound: set[str] = set()
+        self._sound: list[str] = []
 
     def __call__(self, so_far: SoFar) -> Additional | None:
         """Ask for the windows of the first such block once more."""
-        for block in list_finished_blocks(so_far.steps, so_far.done):
-            last = block[-1].id
-            if last in self._sound:
-                continue
-            if found := self._invalid(so_far.directory, [window.id for window in block]):
-                listed = ", ".join(f"{name} ({why})" for name, why in found.items())
-                because = f"the block is measured a second time, because this is invalid: {listed}"
-                return Additional(last, repeat_block(block), because)
-            self._sound.add(last)
+        blocks = [*list_finished_blocks(so_far.steps, so_far.done)]
+        windows = [window.id for block in blocks for window in block]
+        if windows == self._sound:
+            return None
+        found = self._invalid(so_far.directory, windows)
+        for block in blocks:
+            listed = [f"{each.id} ({found[each.id]})" for each in block if each.id in found]
+            if listed:
+                last = [step.id for step in so_far.steps
+                        if step.kind == "window" and step.id in so_far.done][-1]  # fmt: skip
+                because = "the block is measured a second time, because this is invalid"
+                return Additional(last, repeat_block(block), f"{because}: {', '.join(listed)}")
+        self._sound = windows
         return None
 
 

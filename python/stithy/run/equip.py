@@ -28,7 +28,12 @@ from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.resources import choose_server_cpus, list_other_cpus
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.meters.meter import Unreadable
-from stithy.plan.expand import expand, leaves_devices_as_found, suggest_less_room, sum_needed_bytes
+from stithy.plan.expand import (
+    expand_file,
+    leaves_devices_as_found,
+    suggest_less_room,
+    sum_needed_bytes,
+)
 from stithy.plan.scenario import find_scenario
 from stithy.plan.steps import Plan, derive_seed
 from stithy.power import NAME as POWER
@@ -193,7 +198,7 @@ def equip(
     return Equipped(
         run_id=run_id,
         file=file,
-        plan=expand(file.study, null=file.null),
+        plan=expand_file(file),
         directory=directory,
         clock=tools.clock,
         host=host,

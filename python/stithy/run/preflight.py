@@ -17,7 +17,7 @@ from shlex import quote
 from stithy.activity import DeclaredActivity
 from stithy.drives.profiles import list_assumed_numbers, read_profile_text
 from stithy.engines.engine import declaration
-from stithy.errors import PreconditionError, Problems, StithyError, TextError, UserError
+from stithy.errors import PreconditionError, Problems, TextError, UserError
 from stithy.exporters.seen import describe_doubts
 from stithy.fio.load import ALIGNED_BYTES
 from stithy.hosts import links
@@ -29,7 +29,7 @@ from stithy.names import suggest_instead
 from stithy.needs import Machine
 from stithy.plan import sensitivity
 from stithy.plan.answerable import find_doubtful, find_unanswerable, find_unlikely
-from stithy.plan.expand import expand, find_data_bytes
+from stithy.plan.expand import expand_file, find_data_bytes
 from stithy.plan.remote import describe_networks, describe_remote
 from stithy.plan.scenario import find_scenario
 from stithy.plan.sensitivity import list_profiles
@@ -56,7 +56,7 @@ from stithy.storage.provider import MIB, Storage
 from stithy.storage.volume import find_existing_part
 from stithy.study.candidates import is_emulated
 from stithy.study.document import read_document
-from stithy.study.load import StudyFile, place_error
+from stithy.study.load import StudyFile, place_key
 from stithy.study.model import Study
 from stithy.study.network import KEY, list_networks
 from stithy.units import format_duration, format_size, parse_size
@@ -82,7 +82,7 @@ def check_machine(
     `clean`: remove first what dead runs left on the candidates, as a run does; without it nothing
     is changed. Raises UserError where the scenario names plug-ins that are not there.
     """
-    plan = expand(file.study, null=file.null)
+    plan = expand_file(file)
     _require_plugins(file.study.scenario.name, plan)
     problems = Problems()
     warnings: list[str] = []
@@ -100,11 +100,12 @@ def check_machine(
     problems.attempt(lambda: check_needs(file.study, host))
     problems.attempt(lambda: check_directory(directory.root, usable))
     asked = (file.study, plan.question, read_rates())
-    unfit = (*find_unanswerable(*asked), *find_other_activities(file.study, plan))
-    problems.found += (_place(file, error) for error in unfit)
+    problems.found += find_unanswerable(*asked)
+    problems.found += find_other_activities(file.study, plan)
+    problems.found[:] = [place_key(file, each) for each in problems.found]
     warnings += find_doubtful(*asked)
     warnings += (
-        f"the primary question may stay without an answer: {_place(file, error)}"
+        f"the primary question may stay without an answer: {place_key(file, error)}"
         for error in find_unlikely(*asked)
     )
     warnings += [caution for provider in usable.values() for caution in provider.list_cautions()]
@@ -121,11 +122,6 @@ def check_machine(
     warnings += [*describe_remote(file.study), *describe_networks(file.study)]
     warnings += describe_rounding(read_document("study", file.content.decode("utf-8-sig")).data)
     return Preflight(equipped, problems, (*warnings, *list_cautions(file.study, host)))
-
-
-def _place(file: StudyFile, error: StithyError) -> StithyError:
-    """Give an error of a key the place in the file."""
-    return place_error(file, error, *error.where.split("."))
 
 
 def _require_plugins(scenario: str, plan: Plan) -> None:
@@ -154,7 +150,7 @@ def check_sensitivity(file: StudyFile) -> None:
         )
         for name, by_role in named.items()
     }
-    sensitivity.check(file, expand(file.study, null=file.null).question, assumed)
+    sensitivity.check(file, expand_file(file).question, assumed)
 
 
 def describe_undelivered(asked: Mapping[tuple[str, str], float]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from stithy.errors import (
 )
 from stithy.hosts.processes import get_identity
 from stithy.names import find_free
-from stithy.plan.expand import expand, make_null_file
+from stithy.plan.expand import expand_file, make_null_file
 from stithy.plan.sensitivity import SHARE, narrow_study
 from stithy.results.files import read_manifest
 from stithy.results.layout import RunDirectory, write_durably
@@ -158,7 +158,7 @@ def prepare_corner(main: RunDirectory, against: str, other: str) -> bool:
 def _write_corner_study(main: RunDirectory, against: str, other: str, folder: Path) -> bytes:
     """The study with its profiles in the folder, its candidates in the order of the main one."""
     file = read_study(main.study)
-    asked = expand(file.study).question
+    asked = expand_file(file).question
     assert asked is not None  # without one the run would not have begun
     first, second = (name for name in file.study.candidates if name in (against, other))
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from stithy.errors import StithyError
+from stithy.errors import PreconditionError, StithyError, UserError
 from stithy.names import find_closest, make_printable, read_named
 from stithy.pricing.keys import Pricing, find_misfits
 from stithy.secrets import mask_passwords
@@ -158,6 +158,16 @@ def place_error(file: StudyFile, error: StithyError, *loc: str) -> StithyError:
     placed = type(error)(problem.problem, where=problem.where, remedy=problem.remedy)
     placed.excerpt = problem.excerpt
     return placed
+
+
+def place_key(file: StudyFile, error: StithyError) -> StithyError:
+    """Give an error about a key of the study its place in the file; leave any other as it is."""
+    loc = tuple((error.where or "").split("."))
+    known = {info.alias or field for field, info in Study.model_fields.items()}
+    if type(error) not in (UserError, PreconditionError) or loc[0] not in known or error.excerpt:
+        return error
+    named = type(error)(f"`{error.where}`: {error.problem}", where="", remedy=error.remedy)
+    return place_error(file, named, *loc)
 
 
 def locate(document: Document, error: ValidationError) -> list[StudyProblem]:

@@ -92,7 +92,7 @@ def changed(evidence: Evidence, *gone: str, **reasons: Reason) -> Evidence:
 
 @pytest.mark.parametrize(("gone", "reasons", "pairs", "because"), [
     ((), {}, 3, None), (("a-4-1-0",), {"b_4_2_0": LATE}, 1, None),
-    ((), {f"a_4_{n}_0": ERRORS for n in range(3)}, 0, "no window of a is valid"),
+    ((), {f"a_4_{n}_0": ERRORS for n in range(3)}, 0, "no window of a is valid (3 of 3: errors)"),
     (("b-4-0-0", "b-4-1-0", "b-4-2-0"), {}, 0, "b has no window"),
     (("a-4-0-0", "b-4-1-0"), {"a_4_2_0": LATE}, 0, "no block has a valid window of both"),
 ])  # fmt: skip

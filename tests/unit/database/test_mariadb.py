@@ -60,7 +60,7 @@ def test_settings_fit_memory_users_and_window() -> None:
     plain = complete(Configuration({}, 256 * MIB), 400, 60.0)
     pools = {(memory, users): complete(Configuration({}, memory * MIB), users, 60.0)
              for memory, users in ((256, 400), (160, 8), (1024, 100))}  # fmt: skip
-    assert [pool["innodb_buffer_pool_size"] for pool in pools.values()] == ["32M", "34M", "512M"]
+    assert [pool["innodb_buffer_pool_size"] for pool in pools.values()] == ["32M", "20M", "512M"]
     assert plain["innodb_log_file_size"] == "240M"
     assert MARIADB.count_log_bytes({}, 60.0) == 240 * MIB
     assert int(plain["max_connections"]) == 420

@@ -134,6 +134,17 @@ def test_the_whole_block_is_measured_once_more_at_once(tmp_path: Path) -> None:
     }
 
 
+def test_a_block_that_later_ones_show_to_be_invalid_is_measured_again(tmp_path: Path) -> None:
+    """After those that showed it: what the machine can do is known from all windows."""
+
+    def judge(directory: RunDirectory, windows: Sequence[str]) -> Mapping[str, str]:
+        return {"w-a-u1-b0": "drive late"} if "w-b-u2-b0" in windows else {}
+
+    faked = FakedRun(tmp_path, schedulers=(Repeats(judge),))
+    assert faked.run().end == "finished"
+    assert measured(faked) == [*BLOCK, "w-a-u2-b0", "w-b-u2-b0", *AGAIN]
+
+
 def test_a_block_that_replaces_another_is_not_one_more(tmp_path: Path) -> None:
     """As many blocks as the study has it are looked at; never inside the one that is repeated."""
     seen: list[int] = []

@@ -113,5 +113,5 @@ def test_more_cpus_than_there_are_are_refused_where_they_are_asked(
     """Before anything is made."""
     with pytest.raises(PreconditionError) as refused:
         EightCpus(tmp_path, users=(2,), keys=keys, vary=vary).start()
-    assert where in refused.value.where
+    assert where in str(refused.value)
     assert "9 CPUs, and this process may use 8" in refused.value.problem

@@ -383,13 +383,10 @@ def _find_growth(counts: Iterable[int | None]) -> int | None:
 
 
 def _explain_end(instance: Instance, group: MemoryGroup | None) -> str | None:
+    if group and group.count_killed():
+        return "the server reached its memory limit, which killed it (raise `database.memory`)"
     ended = instance.ended_by()
-    killed = group.count_killed() if group else None
-    lost = f" ({killed} of its processes killed)"
-    if ended is None:
-        return f"the server ran out of memory{lost}" if killed else None
-    cause = f" because memory ran out{lost}" if killed else ""
-    return f"the server {ended}{cause}: {instance.last_words()}"
+    return None if ended is None else f"the server {ended}: {instance.last_words()}"
 
 
 def _make_plain(text: str) -> str:

@@ -201,7 +201,7 @@ def _describe_usage(error: cyclopts.CycloptsError) -> str:
 def _show_known(error: StithyError, *, debug: bool) -> int:
     parts = error.parts()
     if parts == (error,):
-        say(f"error: {error}")
+        say(f"error: {error}\n{error.excerpt}".rstrip())
     else:
         say("\n\n".join(f"{part}\n{part.excerpt}".rstrip() for part in parts[:SHOWN_MAX]))
         if len(parts) > SHOWN_MAX:

@@ -73,6 +73,10 @@ SERVER_BYTES, BYTES_PER_CONNECTION = 112 * MIB, 7 * MIB // 4
 """Measured with order entry, MariaDB 10.11: what the server takes beside its buffer pool, and each
 session with its procedures and prepared statements."""
 
+SPARE_BYTES = 24 * MIB
+"""Own: for the kernel's pages of the server, temporary tables, and pages of logs. With none a
+server of 256 MiB was killed under load."""
+
 MYSQL_BYTES = 160 * MIB
 """Own, an estimate of the same for MySQL without its performance schema; 9.7 held it in 256 MiB."""
 
@@ -125,7 +129,7 @@ def choose_pool_bytes(
     memory_bytes: int, connections_max: int, server_bytes: int = SERVER_BYTES
 ) -> int:
     """Choose the size of the buffer pool, bytes; at least an eighth of a small memory."""
-    rest = memory_bytes - server_bytes - connections_max * BYTES_PER_CONNECTION
+    rest = memory_bytes - server_bytes - SPARE_BYTES - connections_max * BYTES_PER_CONNECTION
     return max(8 * MIB, memory_bytes // 8, min(memory_bytes // 2, rest))
 
 
