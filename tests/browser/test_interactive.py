@@ -69,47 +69,43 @@ def test_the_mouse_over_a_window_is_told_its_values(page: Tab) -> None:
         assert word in shown
 
 
-@pytest.mark.parametrize("way", ["mouse", "Enter", " "])
-def test_a_candidate_is_picked_and_let_go(page: Tab, way: str) -> None:
+def _act(page: Tab, way: str, words: str) -> list[str]:
+    """Use a button by the mouse or a key; where the marks are then."""
+    _click(page, words) if way == "mouse" else _press(page, words, way)
+    places: list[str] = page.ask(PLACES)
+    return places
+
+
+def test_a_candidate_is_picked_and_let_go(page: Tab) -> None:
     """The others turn pale, the button says that it is pressed; then all is as before."""
-
-    def act() -> None:
-        _click(page, "memory") if way == "mouse" else _press(page, "memory", way)
-
     assert _shades(page) == [1.0]
-    act()
-    assert _shades(page) == [0.12, 1.0]
-    assert page.ask(f"{_button(page, 'memory')}.getAttribute('aria-pressed')") == "true"
-    act()
-    assert _shades(page) == [1.0]
-    assert page.ask(f"{_button(page, 'memory')}.getAttribute('aria-pressed')") == "false"
+    for way in ("mouse", "Enter", " "):
+        for shades, pressed in (([0.12, 1.0], "true"), ([1.0], "false")):
+            _act(page, way, "memory")
+            assert _shades(page) == shades, way
+            said = page.ask(f"{_button(page, 'memory')}.getAttribute('aria-pressed')")
+            assert said == pressed, way
 
 
-@pytest.mark.parametrize("way", ["mouse", "Enter"])
-def test_an_axis_is_zoomed_moved_and_whole_again(page: Tab, way: str) -> None:
+def test_an_axis_is_zoomed_moved_and_whole_again(page: Tab) -> None:
     """By buttons, with either hand; what was picked stays picked."""
-
-    def act(words: str) -> list[str]:
-        _click(page, words) if way == "mouse" else _press(page, words, way)
-        places: list[str] = page.ask(PLACES)
-        return places
-
     whole = page.ask(PLACES)
-    act("memory")
-    act("Zoom")
-    _wait_for(page, _has("+"))
-    near = act("+")
-    assert near != whole
-    moved = act("→")
-    assert moved not in (near, whole)
-    assert act("→") == act("→")  # no further than the whole
-    assert _shades(page) == [0.12, 1.0]
-    act("−")
-    assert act("−") == whole
-    act("+")
-    act("Zoom")
-    _wait_for(page, f"!{_has('+')}")
-    assert page.ask(PLACES) == whole
+    _act(page, "mouse", "memory")
+    for way in ("mouse", "Enter"):
+        _act(page, way, "Zoom")
+        _wait_for(page, _has("+"))
+        near = _act(page, way, "+")
+        assert near != whole
+        moved = _act(page, way, "→")
+        assert moved not in (near, whole)
+        assert _act(page, way, "→") == _act(page, way, "→")  # no further than the whole
+        assert _shades(page) == [0.12, 1.0]
+        _act(page, way, "−")
+        assert _act(page, way, "−") == whole
+        _act(page, way, "+")
+        _act(page, way, "Zoom")
+        _wait_for(page, f"!{_has('+')}")
+        assert page.ask(PLACES) == whole
     assert page.complaints == []
 
 

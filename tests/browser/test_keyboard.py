@@ -30,9 +30,12 @@ def test_the_first_stop_skips_to_the_answer(browser: Browser, usual: Path) -> No
         assert page.ask("document.activeElement.closest('main') !== null")
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.long)])
 def test_every_stop_is_reached_and_seen(browser: Browser, usual: Path, width: int) -> None:
-    """Links, buttons, folded parts, and boxes that scroll; no trap, and nothing that is hidden."""
+    """Links, buttons, folded parts, and boxes that scroll; no trap, and nothing that is hidden.
+
+    Long: a page on which less scrolls.
+    """
     with tab(browser, Look(width=width, features=STILL)) as page:
         page.open(usual)
         enliven(page)

@@ -27,9 +27,10 @@ from support.planted import NAMES, TEXT, TRACE
 
 pytestmark = pytest.mark.needs_browser
 LOOKS = [
-    pytest.param(Look(width=width, dark=dark), id=f"{width}-{'dark' if dark else 'light'}")
-    for width, dark in ((320, True), (320, False), (1600, True), (1600, False))
-]
+    pytest.param(Look(width=width, dark=dark), id=f"{width}-{'dark' if dark else 'light'}",
+                 marks=() if dark == (width == 320) else pytest.mark.long)
+    for width in (320, 1600) for dark in (False, True)
+]  # fmt: skip
 POINTS = """[...document.querySelectorAll("[data-plot=rate] path[fill=none]")]
     .map(path => path.getAttribute("d").split(/[ML]/).length - 1)"""
 LINK = "document.querySelector('#link').textContent"
@@ -61,7 +62,7 @@ def test_everyone_can_read_it_at_any_width(
     browser: Browser, address: str, look: Look, pictures: Path | None
 ) -> None:
     """Nothing sticks out, axe finds nothing, every stop of the keyboard is seen, nothing is asked
-    of anybody else.
+    of anybody else. Long: each width in its other theme.
     """
     with tab(browser, look) as page:
         _open(page, address)

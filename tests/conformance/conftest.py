@@ -1,11 +1,12 @@
 """A loaded database of each engine and workload: made once, copied and started for each test."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,11 +43,7 @@ class Loaded:
     @property
     def choice(self) -> WorkloadChoice:
         """As it was loaded."""
-        return self.choose({})
-
-    def choose(self, keys: Mapping[str, object]) -> WorkloadChoice:
-        """The same with these keys of the study."""
-        section = {"name": self.workload, **self.size, **keys}
+        section = {"name": self.workload, **self.size}
         return plugins(Workload)[self.workload].keys.model_validate(section).choice(Driving())
 
     @property
@@ -83,26 +80,26 @@ class Loaded:
                 shutil.chown(path, self.place.owner(), self.place.group())
             yield place
 
-    @contextmanager
-    def running(self) -> Iterator[Instance]:
-        """A server on a copy of its own."""
-        with self.copied() as place:
-            instance = self.start(place)
-            memory = instance.shared_memory()
-            try:
-                yield instance
-            finally:
-                instance.stop(at_once=True)
-                get_engine(self.engine_name).forget(memory)
+
+def _make_pair(name: str, workload: str) -> Any:
+    """Make a parameter of `loaded`. Long: others than order entry on others than PostgreSQL.
+
+    What a pair has of its own is in the hammer, where `crates/hammer/tests/hammer/` tests each.
+    """
+    is_long = workload != "order-entry" and name != "postgresql"
+    marks = [getattr(pytest.mark, f"needs_{name}"), *([pytest.mark.long] if is_long else [])]
+    return pytest.param((name, workload), marks=marks)
+
+
+EACH_ENGINE = pytest.mark.parametrize(
+    "loaded", [_make_pair(name, "order-entry") for name in STARTED], indirect=True, ids=STARTED
+)
+"""For a test of what no workload changes."""
 
 
 @pytest.fixture(
     scope="session",
-    params=[
-        pytest.param((name, workload), marks=getattr(pytest.mark, f"needs_{name}"))
-        for name in STARTED
-        for workload in WORKLOADS
-    ],
+    params=[_make_pair(name, workload) for name in STARTED for workload in WORKLOADS],
     ids=lambda of: "-".join(of),
 )
 def loaded(request: pytest.FixtureRequest) -> Iterator[Loaded]:
@@ -124,9 +121,15 @@ def loaded(request: pytest.FixtureRequest) -> Iterator[Loaded]:
 
 @pytest.fixture(scope="module")
 def server(loaded: Loaded) -> Iterator[Instance]:
-    """A server that the tests of a file share."""
-    with loaded.running() as instance:
-        yield instance
+    """A server on a copy, which the tests of a file share."""
+    with loaded.copied() as place:
+        instance = loaded.start(place)
+        memory = instance.shared_memory()
+        try:
+            yield instance
+        finally:
+            instance.stop(at_once=True)
+            get_engine(loaded.engine_name).forget(memory)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

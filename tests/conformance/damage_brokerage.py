@@ -8,5 +8,3 @@ DAMAGE: Damage = {
         "UPDATE customer_account SET ca_bal = ca_bal - 1 WHERE ca_id = 9",
     ),
 }
-
-GROWING: dict[str, object] = {}

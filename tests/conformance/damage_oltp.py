@@ -8,5 +8,3 @@ DAMAGE: Damage = {
         "UPDATE sbtest2 SET id = 7 WHERE id = 1000000",
     ),
 }
-
-GROWING: dict[str, object] = {"mix": "insert"}

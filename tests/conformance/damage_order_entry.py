@@ -5,5 +5,3 @@ from conformance.samples import Damage
 DAMAGE: Damage = {
     1: ("UPDATE warehouse SET w_ytd = w_ytd + 1", "UPDATE warehouse SET w_ytd = w_ytd - 1"),
 }
-
-GROWING: dict[str, object] = {}

@@ -6,7 +6,6 @@ A new one adds its file here; without it every test of the suites fails for it.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from types import ModuleType
 from typing import cast
 
 from stithy.engines.declaration import ErrorClass
@@ -41,13 +40,5 @@ Damage = Mapping[int, tuple[str, str]]
 
 def damage(workload: str) -> Damage:
     """How the data of a workload are damaged, `DAMAGE` in the module of its name."""
-    return cast(Damage, _find_module(workload).DAMAGE)
-
-
-def growing(workload: str) -> Mapping[str, object]:
-    """The keys with which each of its transactions needs more room, `GROWING` in that module."""
-    return cast(Mapping[str, object], _find_module(workload).GROWING)
-
-
-def _find_module(workload: str) -> ModuleType:
-    return import_module(f"conformance.damage_{workload.replace('-', '_')}")
+    module = import_module(f"conformance.damage_{workload.replace('-', '_')}")
+    return cast(Damage, module.DAMAGE)

@@ -10,8 +10,8 @@ from typing import IO
 
 import pytest
 
-from conformance.conftest import Loaded
-from conformance.samples import growing, sample
+from conformance.conftest import EACH_ENGINE, Loaded
+from conformance.samples import sample
 from stithy.analysis.invariants import bound_commits
 from stithy.clock import SystemClock
 from stithy.collectors import database
@@ -93,6 +93,7 @@ def drive_until_killed(loaded: Loaded, instance: Instance, ledger: Path) -> None
         instance.checkpoint()
 
 
+@EACH_ENGINE
 def test_a_restored_copy_is_the_database_that_was_loaded(loaded: Loaded) -> None:
     """A server that stops writes all down; started again, it has what it had, and its settings.
 
@@ -140,6 +141,7 @@ def test_a_killed_server_recovers(loaded: Loaded, tmp_path: Path) -> None:
         assert checked.broken == ()
 
 
+@EACH_ENGINE
 @pytest.mark.needs_root
 def test_a_full_volume_is_called_full(loaded: Loaded, tmp_path: Path) -> None:
     """By an error that the driver got or by a line of the server's log; then it is out of room."""
@@ -154,8 +156,7 @@ def test_a_full_volume_is_called_full(loaded: Loaded, tmp_path: Path) -> None:
         instance = loaded.start(place, sockets=made, log=made / "server.log")
         ended = every_second(lambda: instance.ended_by() is not None)
         try:
-            choice = loaded.choose(growing(loaded.workload))
-            errors = loaded.hammer(instance.url).run(choice, load(60), watch=ended)
+            errors = loaded.hammer(instance.url).run(loaded.choice, load(60), watch=ended)
             classes = [classify(error.code, error.text) for error in errors.summary.errors]
         finally:
             instance.stop(at_once=True)
@@ -164,6 +165,7 @@ def test_a_full_volume_is_called_full(loaded: Loaded, tmp_path: Path) -> None:
         assert "full" in [*classes, *(classify(None, line) for line in lines)]
 
 
+@EACH_ENGINE
 @pytest.mark.needs_cgroup
 def test_a_server_stays_within_its_memory(loaded: Loaded) -> None:
     """All of its processes are in the group from the start, with the page cache of its files.
@@ -190,49 +192,50 @@ def test_a_server_stays_within_its_memory(loaded: Loaded) -> None:
         remove_group(group.path)
 
 
-def test_work_moves_what_a_window_reads_of_its_server(loaded: Loaded) -> None:
+def test_work_moves_what_a_window_reads_of_its_server(loaded: Loaded, server: Instance) -> None:
     """Commits as the driver has them, within what the server may commit by itself; its log; a
     checkpoint that was asked for.
     """
-    with loaded.running() as instance:
-        clock = SystemClock()
-        before, commits = instance.maintenance(), instance.commits(clock)
-        summary = loaded.hammer(instance.url).run(loaded.choice, load()).summary
-        later = instance.commits(clock)
-        instance.checkpoint()
-        after = instance.maintenance()
-        if commits is not None:
-            assert later is not None
-            assert commits.settled and later.settled  # noqa: PT018 both of one reading
-            assert later.rollbacks - commits.rollbacks == summary.rollbacks
-            own = declaration(loaded.engine_name).commits
-            assert own is not None
-            runs = (after.maintenance_runs or 0) - (before.maintenance_runs or 0)
-            job_s = summary.measure_to_s - summary.started_at_s
-            least, most = bound_commits(
-                own, summary.commits, job_s, connections=2, maintenance_runs=runs
-            )
-            workload = plugins(Workload)[loaded.workload]
-            if workload.is_one_commit({}, counts_statements=own.counts_statements):
-                assert least <= later.commits - commits.commits <= most
-        for name in ("log_position_bytes", "checkpoints_requested"):
-            earlier, now = vars(before)[name], vars(after)[name]
-            assert earlier is now is None or now > earlier
-        if before.last_checkpoint_at_s is not None:
-            assert (after.last_checkpoint_at_s or 0.0) >= before.last_checkpoint_at_s
-        rule = instance.checkpoint_rule()
-        assert rule is None or (rule.after_s is None or rule.after_s > 0) and rule.after_bytes > 0
+    clock = SystemClock()
+    before, commits = server.maintenance(), server.commits(clock)
+    summary = loaded.hammer(server.url).run(loaded.choice, load()).summary
+    later = server.commits(clock)
+    server.checkpoint()
+    after = server.maintenance()
+    if commits is not None:
+        assert later is not None
+        assert commits.settled and later.settled  # noqa: PT018 both of one reading
+        assert later.rollbacks - commits.rollbacks == summary.rollbacks
+        own = declaration(loaded.engine_name).commits
+        assert own is not None
+        runs = (after.maintenance_runs or 0) - (before.maintenance_runs or 0)
+        job_s = summary.measure_to_s - summary.started_at_s
+        least, most = bound_commits(
+            own, summary.commits, job_s, connections=2, maintenance_runs=runs
+        )
+        workload = plugins(Workload)[loaded.workload]
+        if workload.is_one_commit({}, counts_statements=own.counts_statements):
+            assert least <= later.commits - commits.commits <= most
+    for name in ("log_position_bytes", "checkpoints_requested"):
+        earlier, now = vars(before)[name], vars(after)[name]
+        assert earlier is now is None or now > earlier
+    if before.last_checkpoint_at_s is not None:
+        assert (after.last_checkpoint_at_s or 0.0) >= before.last_checkpoint_at_s
+    rule = server.checkpoint_rule()
+    assert rule is None or (rule.after_s is None or rule.after_s > 0) and rule.after_bytes > 0
 
 
-def test_its_collector_has_a_value_or_a_reason_for_every_metric(loaded: Loaded) -> None:
+@EACH_ENGINE
+def test_its_collector_has_a_value_or_a_reason_for_every_metric(
+    loaded: Loaded, server: Instance
+) -> None:
     """Of those that all engines have, and of its own; what the users do is among them.
 
     An engine without statistics gives the reason once for all.
     """
     own = {metric.name for metric in declaration(loaded.engine_name).metrics}
     common = {each.name for each in database.COMMON}
-    with loaded.running() as instance:
-        found = sampled(loaded, instance)
+    found = sampled(loaded, server)
     if isinstance(found, Unavailable):
         assert str(found)
         return

@@ -1,10 +1,9 @@
 """What every workload must do on every engine, through everything that Python makes of its answers.
 
-That any split over loaders gives the same rows, that each condition can fail, and what a ledger
-finds, is proved in `crates/hammer/tests/`.
+That any split over loaders gives the same rows, that each condition can fail, what a ledger finds,
+and what a run that was stopped sums up, is proved in `crates/hammer/tests/`.
 """
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -20,22 +19,18 @@ from stithy.results.convert import make_second_rows, make_transaction_rows, read
 from stithy.results.files import make_frame
 from stithy.results.tables import SECONDS, SERIES, TRANSACTIONS
 from stithy.run.sampler import Sampler, make_series_rows
-from stithy.wire.hammer import ProgressWatch
 from stithy.wire.jobs import RunRequest
-from stithy.wire.messages import AnyMessage, SecondMessage
 from stithy.workloads.workload import Workload
-
-
-def request(stem: Path | None = None, duration_s: float = 2.0) -> RunRequest:
-    """A short run."""
-    return RunRequest(seed=1, users=2, ramp_up_s=1.0, duration_s=duration_s, hlog_stem=stem)
 
 
 def test_a_run_fills_every_table(loaded: Loaded, server: Instance, tmp_path: Path) -> None:
     """Messages, latency logs and series join; what the types add up to is what `all` says."""
     sampler = Sampler(Scope((Path("/"),), (InstanceScope("", server),)), plugins(Collector))
     sampler.start()
-    driven = loaded.hammer(server.url).run(loaded.choice, request(tmp_path / "hammer"))
+    asked = RunRequest(
+        seed=1, users=2, ramp_up_s=1.0, duration_s=2.0, hlog_stem=tmp_path / "hammer"
+    )
+    driven = loaded.hammer(server.url).run(loaded.choice, asked)
     readings = sampler.stop()
     latencies = read_latencies(tmp_path / "hammer")
     totals = make_frame(TRANSACTIONS, make_transaction_rows("w", driven.summary))
@@ -50,22 +45,6 @@ def test_a_run_fills_every_table(loaded: Loaded, server: Instance, tmp_path: Pat
     assert measured["committed"].sum() == merged
     assert measured["response_p95_s"].null_count() == 0
     assert series["second"].max() >= 2  # type: ignore[operator]  # a number, by the table
-
-
-def test_a_stopped_run_has_a_summary(loaded: Loaded, server: Instance) -> None:
-    """It was cut short; what was acknowledged is there all the same."""
-    stop = threading.Event()
-
-    def on_message(message: AnyMessage) -> None:
-        if isinstance(message, SecondMessage) and message.second >= 1:
-            stop.set()
-
-    watch = ProgressWatch(on_message=on_message, stop=stop)
-    driven = loaded.hammer(server.url).run(loaded.choice, request(duration_s=600), watch=watch)
-    assert not driven.summary.complete
-    orders = driven.summary.proof
-    assert orders.before is not None
-    assert orders.after == orders.before + orders.acknowledged
 
 
 def test_commands_check_and_overwrite_nothing(

@@ -10,7 +10,7 @@ import pytest
 from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
 from support import scenarios
-from support.running import Stithy, entries, manifest, write_study
+from support.running import Stithy, manifest, write_study
 
 pytestmark = [pytest.mark.needs_ceph, pytest.mark.needs_postgresql]
 
@@ -133,17 +133,3 @@ def test_a_cluster_is_backed_up(stithy: Stithy, place: Path) -> None:
 def test_tenants_share_a_cluster(stithy: Stithy, place: Path) -> None:
     """As on any other storage. Long: a cluster for three databases."""
     scenarios.disturbed(stithy, place, CLUSTER)
-
-
-def test_what_a_killed_run_has_made_of_a_cluster_is_cleaned(stithy: Stithy, place: Path) -> None:
-    """It is killed as soon as its journal names the cluster: namespaces and daemons come then."""
-    study = write_study(place / "s.yaml", {"lab": "{ceph: {hosts: 2, policy: {ftt: 1}}}"})
-    out = place / "out"
-    journal = RunDirectory(out).journal
-    stithy.kill(
-        lambda: journal.exists() and entries(out, "creating", kind="cluster")
-        and list((stithy.state / "clusters").glob("*/*")), "run", study, "--out", out,
-    )  # fmt: skip
-    cleaned = stithy.run("clean")
-    assert cleaned.returncode == Exit.OK, cleaned.stdout + cleaned.stderr
-    stithy.assert_nothing_left(out)

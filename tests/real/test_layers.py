@@ -46,7 +46,8 @@ def _same(layer: str, mark: Any, size_mib: int, **keys: object) -> Any:
 
 
 ARRAYS = [
-    *(_case("btrfs", (), [600, *[900] * (count - 1)], level=level, compression="zstd:1")
+    *(_case("btrfs", () if level in ("raid1", "raid6") else pytest.mark.long,
+            [600, *[900] * (count - 1)], level=level, compression="zstd:1")
       for level, (count, *_) in MEMBERS.items()),
     *(_same(layer, KERNEL, 600, level=level) for layer in ("md", "lvm") for level in MEMBERS),
     *(_same("lvm", KERNEL, 600, level=level, checksum=True) for level in ("raid1", "raid5")),
@@ -62,7 +63,10 @@ ARRAYS = [
 def test_an_array_holds_what_it_promised(
     place: Path, layer: str, keys: dict[str, Any], sizes_mib: list[int]
 ) -> None:
-    """Of data that do not shrink; afterwards nothing of it is left."""
+    """Of data that do not shrink; afterwards nothing of it is left.
+
+    Long: of btrfs all but one level of copies and one of parity.
+    """
     with array_of(place, layer, keys, sizes_mib) as array:
         with (array.volume.path / "file").open("wb") as file:
             if layer in ("md", "lvm", "writecache"):

@@ -143,13 +143,13 @@ COLUMNS = ", ".join(f"c{n} CHAR(200)" for n in range(38))
     [
         ("copy", BackupOptions(processes=2, compression="gzip")),
         ("chain", BackupOptions(processes=2, compression="zstd", kind="incremental")),
-        ("chain", BackupOptions(kind="differential")),
+        pytest.param("chain", BackupOptions(kind="differential"), marks=pytest.mark.long),
         ("dump", BackupOptions()),
         ("prepared-copy", BackupOptions(processes=2)),
     ],
 )
 def test_a_backup_has_all_rows(method: str, options: BackupOptions) -> None:
-    """Restored into another directory, while the first server goes on."""
+    """Restored into another directory, while the first server goes on. Long: the other chain."""
     user = find_server_user()
     with servers.server_place() as place, running(place) as (engine, server):
         backup, others = MARIADB.get_backup(method), servers.make_folder(place, "o")

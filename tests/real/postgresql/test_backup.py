@@ -145,7 +145,9 @@ class Kept:
             "pgbackrest", BackupOptions(1, "lz4", kind="incremental"), marks=NEEDS_PGBACKREST
         ),
         pytest.param(
-            "pgbackrest", BackupOptions(2, "gzip", kind="differential"), marks=NEEDS_PGBACKREST
+            "pgbackrest",
+            BackupOptions(2, "gzip", kind="differential"),
+            marks=[NEEDS_PGBACKREST, pytest.mark.long],
         ),
     ],
     ids=str,
@@ -155,7 +157,8 @@ def test_a_restore_has_all_rows(
 ) -> None:
     """Rows are compared by their sums; a change after the backup is no part of it.
 
-    Long: the plain options, with which killed backups are made again below, and one width more.
+    Long: the plain options, with which killed backups are made again below, and one width more;
+    of backups upon a full one the other kind.
     """
     kept = Kept(*loaded, name, options)
     with served(kept) as server:

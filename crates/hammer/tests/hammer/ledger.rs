@@ -1,7 +1,5 @@
 //! The ledger of a run on a real PostgreSQL: what was acknowledged is found, and what is gone is named.
 
-use crate::support::jobs::order_entry_with;
-use serde_json::json;
 use std::process::Command;
 
 use crate::support::{self, jobs, Instance, Place};
@@ -16,8 +14,13 @@ async fn run(job: RunJob, seen: impl FnMut(&Second)) -> RunSummary {
     jobs::window(job, seen).await.1
 }
 
-async fn verified(url: &str, place: &Place) -> (Vec<LedgerFinding>, LedgerSummary) {
-    let mut messages = jobs::done(&jobs::verify_ledger(url, 1, &place.text())).await;
+/// What a ledger finds in a database of so many warehouses.
+pub async fn verified(
+    url: &str,
+    warehouses: u32,
+    place: &Place,
+) -> (Vec<LedgerFinding>, LedgerSummary) {
+    let mut messages = jobs::done(&jobs::verify_ledger(url, warehouses, &place.text())).await;
     let Some(Message::LedgerSummary(summary)) = messages.pop() else {
         panic!("the last message is no ledger summary");
     };
@@ -32,42 +35,6 @@ fn job(url: &str, place: &Place) -> RunJob {
     RunJob {
         ledger: Some(place.text()),
         ..jobs::run(url, 1, 4, 1.5)
-    }
-}
-
-/// In both execution modes every acknowledgement is in the ledger with the number that
-/// the database gave, and is found again.
-#[tokio::test]
-async fn what_was_acknowledged_is_in_ledger_and_database() {
-    let instance = support::shared();
-    for procedures in [true, false] {
-        let url = instance.loaded_database();
-        let place = Place::new(&format!("agrees-{procedures}"));
-        let run_job = RunJob {
-            workload: order_entry_with(1, json!({"procedures": procedures})),
-            ..job(&url, &place)
-        };
-        let summary = run(run_job, |_| ()).await;
-        let written = summary.ledger.unwrap();
-        let (findings, ledger) = verified(&url, &place).await;
-        assert!(
-            ledger.holds && findings.is_empty(),
-            "{ledger:?} {findings:?}"
-        );
-        let orders = summary.proof.acknowledged;
-        let payments = instance.sql_at(&url, "SELECT count(*) - 30000 FROM history");
-        assert_eq!(orders, ledger.entries["order"].acknowledged);
-        assert_eq!(payments, ledger.entries["payment"].acknowledged.to_string());
-        assert_eq!(
-            orders + ledger.entries["payment"].acknowledged,
-            written.acknowledged
-        );
-        assert!(orders > 0 && written.syncs > 1 && written.problem.is_none());
-        assert!(
-            ledger.entries["order"].refused > 0,
-            "one order in a hundred is rolled back"
-        );
-        instance.drop_database(&url);
     }
 }
 
@@ -96,7 +63,7 @@ async fn what_is_gone_or_changed_is_named() {
     let oldest =
         "WHERE h_date = (SELECT min(h_date) FROM history WHERE h_date > '2026-01-01 00:00Z')";
     instance.sql_at(&url, &format!("DELETE FROM history {oldest}"));
-    let (findings, summary) = verified(&url, &place).await;
+    let (findings, summary) = verified(&url, 1, &place).await;
     assert!(!summary.holds);
     assert_eq!(
         (1, 1, 1),
@@ -156,7 +123,7 @@ async fn a_crash_that_loses_acknowledged_orders_is_found_out() {
     .await;
     assert!(!summary.complete);
     instance.start_again();
-    let (findings, ledger) = verified(&url, &place).await;
+    let (findings, ledger) = verified(&url, 1, &place).await;
     assert!(
         !ledger.holds && ledger.entries["order"].lost + ledger.entries["payment"].lost > 0,
         "{ledger:?}"

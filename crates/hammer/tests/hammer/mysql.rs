@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, UnixStream};
 static SHARED: OnceLock<Option<MariaDb>> = OnceLock::new();
 
 /// The server that these tests share; its guard ends it with the program.
-fn shared() -> Option<&'static MariaDb> {
+pub fn shared() -> Option<&'static MariaDb> {
     SHARED.get_or_init(|| MariaDb::start(&[])).as_ref()
 }
 

@@ -15,7 +15,6 @@ use stithy_wire::{
     WorkloadChoice, WIRE_VERSION,
 };
 
-use crate::support::mariadb::MariaDb;
 use crate::support::sqlserver::SqlServer;
 use crate::support::{self, jobs, Place};
 
@@ -154,13 +153,14 @@ async fn every_engine_has_the_same_rows() {
         assert_ledger_holds(&url).await;
         database.drop().await;
     }
-    let Some(server) = MariaDb::start(&[]) else {
+    let Some(server) = crate::mysql::shared() else {
         return;
     };
     let url = server.url();
     let control = mysql::Target::parse(&url).unwrap().connect().await.unwrap();
-    let empty = "DROP DATABASE stithy; CREATE DATABASE stithy";
-    control.execute("emptying", empty).await.unwrap();
+    let empty = "CREATE DATABASE oltp";
+    control.execute("making a database", empty).await.unwrap();
+    let url = url.replace("/stithy?", "/oltp?");
     let other = worked::<mysql::Target, Oltp<OnMySql>>(&url).await;
     assert!(
         [&loaded, &worked_on] == other.each_ref(),

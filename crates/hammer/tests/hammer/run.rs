@@ -1,20 +1,18 @@
 //! Running load on a real PostgreSQL: what was acknowledged is there, and nothing else.
 
+use std::path::Path;
+
+use crate::ledger::verified;
 use crate::support::jobs::order_entry_with;
 use crate::support::jobs::{assert_all_conditions_hold, split, window as run};
-use crate::support::{self, jobs};
+use crate::support::{self, jobs, Place};
 use serde_json::json;
 use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::stop_pair;
 use stithy_measure::unpacked;
-use stithy_wire::{Arrivals, Isolation, Job, Message, Pace, Phase, Proof, RunJob, RunSummary};
-
-/// Row locks are taken in one order, so that without snapshots nothing is ever tried again.
-fn assert_no_deadlock(summary: &RunSummary) {
-    for transaction in &summary.transactions {
-        assert_eq!(0, transaction.retries, "{}", transaction.name);
-    }
-}
+use stithy_wire::{
+    Arrivals, Isolation, Job, Message, Pace, Phase, Proof, RunJob, RunSummary, Second,
+};
 
 /// From quiet start to quiet end, the order numbers grow by exactly what is accounted for.
 fn assert_orders_agree(numbers: &Proof) {
@@ -23,49 +21,63 @@ fn assert_orders_agree(numbers: &Proof) {
     assert_eq!(accounted, growth, "{numbers:?}");
 }
 
-/// Every transaction type commits, every condition holds, and the orders in the database are those
-/// acknowledged: what was rolled back left nothing.
+/// In both execution modes every transaction type commits, every condition holds, and the orders in the database are
+/// those acknowledged: what was rolled back left nothing. The ledger has each acknowledgement with the number that the
+/// database gave; seconds and logs add up to the summary.
 #[tokio::test]
 async fn a_run_leaves_exactly_what_it_acknowledged() {
     let instance = support::shared();
-    let url = instance.loaded_database_of(3);
-    let (_, summary) = run(jobs::run(&url, 3, 6, 2.0), |_| ()).await;
-    assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
-    for transaction in &summary.transactions {
-        assert!(transaction.committed > 0, "{}", transaction.name);
+    for procedures in [true, false] {
+        let url = instance.loaded_database_of(3);
+        let place = Place::new(&format!("agrees-{procedures}"));
+        let folder = std::env::temp_dir().join(format!("stithy-run-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let job = RunJob {
+            workload: order_entry_with(3, json!({"procedures": procedures})),
+            ledger: Some(place.text()),
+            hlog_stem: Some(folder.join("window").display().to_string()),
+            ..jobs::run(&url, 3, 6, 2.0)
+        };
+        let (seconds, summary) = run(job, |_| ()).await;
+        assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
+        // Row locks are taken in one order, so that without snapshots nothing is ever tried again.
+        for transaction in &summary.transactions {
+            assert!(transaction.committed > 0, "{}", transaction.name);
+            assert_eq!(0, transaction.retries, "{}", transaction.name);
+        }
+        assert_orders_agree(&summary.proof);
+        assert_seconds_add_up(&seconds, &summary);
+        assert_logs_hold_all(&folder, &seconds);
+        std::fs::remove_dir_all(&folder).unwrap();
+        let count = |sql| instance.sql_at(&url, sql);
+        let (findings, ledger) = verified(&url, 3, &place).await;
+        assert!(
+            ledger.holds && findings.is_empty(),
+            "{ledger:?} {findings:?}"
+        );
+        let [orders, payments] = ["order", "payment"].map(|kind| ledger.entries[kind].acknowledged);
+        assert_eq!(summary.proof.acknowledged, orders);
+        assert_eq!(
+            [orders.to_string(), payments.to_string()],
+            [
+                count("SELECT count(*) - 90000 FROM orders"),
+                count("SELECT count(*) - 90000 FROM history")
+            ]
+        );
+        let written = summary.ledger.unwrap();
+        assert_eq!(orders + payments, written.acknowledged);
+        assert!(orders > 0 && written.syncs > 1 && written.problem.is_none());
+        assert!(
+            ledger.entries["order"].refused > 0,
+            "one order in a hundred is rolled back"
+        );
+        assert_all_conditions_hold(&url, 3).await;
+        instance.drop_database(&url);
     }
-    assert_no_deadlock(&summary);
-    assert_orders_agree(&summary.proof);
-    let orders = instance.sql_at(&url, "SELECT count(*) - 90000 FROM orders");
-    assert_eq!(summary.proof.acknowledged.to_string(), orders);
-    assert_all_conditions_hold(&url, 3).await;
-    instance.drop_database(&url);
-}
-
-/// Plain SQL under load: several users, batches that wait for each other's locks, and every condition
-/// holds as with procedures.
-#[tokio::test]
-async fn a_run_of_plain_sql_leaves_exactly_what_it_acknowledged() {
-    let instance = support::shared();
-    let url = instance.loaded_database_of(3);
-    let job = RunJob {
-        workload: order_entry_with(3, json!({"procedures": false})),
-        ..jobs::run(&url, 3, 6, 2.0)
-    };
-    let (_, summary) = run(job, |_| ()).await;
-    assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
-    assert_no_deadlock(&summary);
-    assert_orders_agree(&summary.proof);
-    assert_all_conditions_hold(&url, 3).await;
-    instance.drop_database(&url);
 }
 
 /// The seconds follow each other without gaps, and those of the measurement add up to the summary.
-#[tokio::test]
-async fn the_seconds_of_a_run_add_up_to_its_summary() {
-    let instance = support::shared();
-    let url = instance.loaded_database();
-    let (seconds, summary) = run(jobs::run(&url, 1, 4, 2.0), |_| ()).await;
+fn assert_seconds_add_up(seconds: &[Second], summary: &RunSummary) {
     let numbers: Vec<u64> = seconds.iter().map(|second| second.second).collect();
     assert_eq!((0..numbers.len() as u64).collect::<Vec<_>>(), numbers);
     for (index, total) in summary.transactions.iter().enumerate() {
@@ -77,7 +89,17 @@ async fn the_seconds_of_a_run_add_up_to_its_summary() {
     }
     let measured_s = summary.measure_to_s - summary.measure_from_s;
     assert!((measured_s - 2.0).abs() < 1e-6, "{measured_s}");
-    instance.drop_database(&url);
+}
+
+/// The logs hold each transaction that completed, ramp-up and drain included.
+fn assert_logs_hold_all(folder: &Path, seconds: &[Second]) {
+    let kinds = seconds.iter().flat_map(|second| &second.transactions);
+    let expected = kinds.filter(|t| t.committed + t.rolled_back > 0).count();
+    for measure in ["response", "service", "late"] {
+        let log = std::fs::read_to_string(folder.join(format!("window.{measure}.hlog"))).unwrap();
+        let lines = log.lines().filter(|line| line.starts_with("Tag="));
+        assert_eq!(expected, lines.count(), "{measure}");
+    }
 }
 
 /// In an isolation as specified, users of one warehouse conflict, in both execution modes:
@@ -356,36 +378,6 @@ async fn jobs_that_cannot_be_right_are_refused() {
         .await
         .code
     );
-    instance.drop_database(&url);
-}
-
-/// The logs hold each transaction that completed, ramp-up and drain included.
-#[tokio::test]
-async fn the_interval_logs_hold_every_transaction() {
-    let instance = support::shared();
-    let url = instance.loaded_database();
-    let folder = std::env::temp_dir().join(format!("stithy-run-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let hlog_stem = Some(folder.join("window").display().to_string());
-    let job = RunJob {
-        hlog_stem,
-        ..jobs::run(&url, 1, 2, 1.0)
-    };
-    let (seconds, summary) = run(job, |_| ()).await;
-    assert!(summary.complete);
-    for measure in ["response", "service", "late"] {
-        let log = std::fs::read_to_string(folder.join(format!("window.{measure}.hlog"))).unwrap();
-        let expected: usize = seconds
-            .iter()
-            .flat_map(|second| &second.transactions)
-            .filter(|t| t.committed + t.rolled_back > 0)
-            .count();
-        assert_eq!(
-            expected,
-            log.lines().filter(|l| l.starts_with("Tag=")).count()
-        );
-    }
-    std::fs::remove_dir_all(&folder).unwrap();
     instance.drop_database(&url);
 }
 

@@ -5,8 +5,9 @@ use std::sync::OnceLock;
 use stithy_hammer::engines::sqlite::Target;
 use stithy_hammer::engines::Control;
 use stithy_hammer::workloads::brokerage::statements::OnSqlite;
+use stithy_wire::Isolation;
 
-use super::{assert_a_run_keeps_its_books, assert_conditions_can_fail, connect, load};
+use super::{assert_a_run_keeps_its_books, assert_conditions_can_fail, connect, load, ROUNDS};
 use crate::sqlite::{Folder, Kept};
 
 /// A copy of a file that is loaded once.
@@ -20,18 +21,13 @@ pub(super) fn copy() -> Folder {
     kept.copy()
 }
 
-/// What a damage says otherwise: amounts are in hundredths, days are numbers, moments microseconds.
-const WORDS: &[(&str, &str)] = &[
-    ("0.01", "1"),
-    ("interval '1 second'", "1000000"),
-    ("'2000-01-03'", "2"),
-];
-
-/// Everything is there with all its keys, which are enforced; the conditions hold, and each of the sixteen can fail.
+/// Everything is there with all its keys, which are enforced; the conditions hold, and each of the sixteen can fail; a
+/// run keeps its books.
 #[tokio::test]
-async fn every_condition_holds_and_can_fail_on_sqlite() {
+async fn conditions_can_fail_and_a_run_keeps_its_books_on_sqlite() {
     let folder = copy();
-    let control = connect::<Target>(&folder.url("")).await;
+    let url = folder.url("");
+    let control = connect::<Target>(&url).await;
     let tables =
         "FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('stithy_meta', 'sqlite_stat1')";
     for (count, what) in [
@@ -66,10 +62,8 @@ async fn every_condition_holds_and_can_fail_on_sqlite() {
     }
     let settings = "PRAGMA cache_size = -400000; PRAGMA temp_store = memory";
     control.execute("setting", settings).await.unwrap();
-    assert_conditions_can_fail::<OnSqlite>(&control, WORDS).await;
-}
-
-#[tokio::test]
-async fn a_run_keeps_its_books_on_sqlite() {
-    assert_a_run_keeps_its_books::<Target>(&copy().url(""), 6.0).await;
+    // Amounts are in hundredths.
+    assert_conditions_can_fail::<OnSqlite>(&control, &[("0.01", "1")], &ROUNDS[..1]).await;
+    drop(control);
+    assert_a_run_keeps_its_books::<Target>(&url, 4.0, Isolation::ReadCommitted).await;
 }

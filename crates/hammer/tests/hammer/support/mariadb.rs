@@ -14,6 +14,9 @@ use stithy_hammer::engines::{mysql, Control, Target, Value};
 
 use super::{as_owner, copy_files, jobs, make_directory, unprivileged_owner, PASSWORD, USER};
 
+/// For a server that only loads: it syncs nothing, and writes each page once.
+pub const LOADING: [&str; 2] = ["innodb-flush-method=nosync", "innodb-doublewrite=0"];
+
 /// Warehouses of the loaded database.
 pub const WAREHOUSES: u32 = 2;
 
@@ -33,7 +36,7 @@ pub struct MariaDb {
 /// A stopped server with a loaded database, of which the others begin with a copy.
 fn kept() -> Option<&'static MariaDb> {
     let kept = KEPT.get_or_init(|| {
-        let server = MariaDb::start_empty(&[])?;
+        let server = MariaDb::start_empty(&LOADING)?;
         jobs::done_elsewhere(jobs::prepare(&server.url(), WAREHOUSES, 2));
         server.stop();
         Some(server)

@@ -93,9 +93,7 @@ pub fn shared() -> &'static Instance {
 /// begins with the one or the other, so that a program of tests makes and loads them once.
 fn kept() -> &'static Instance {
     KEPT.get_or_init(|| {
-        // Without a log of the rows there is less to copy.
-        let settings = ["wal_level=minimal", "max_wal_senders=0"];
-        let instance = Instance::start_on(initialise, &settings);
+        let instance = Instance::start_on(initialise, &[]);
         instance.load(1);
         instance.stop("fast");
         instance
@@ -455,6 +453,12 @@ fn spawn_server(
         "fsync=off",
         "shared_buffers=128MB",
         "max_connections=300",
+        // Neither rows that are loaded nor whole pages are logged, and no plan is compiled: less work.
+        "wal_level=minimal",
+        "max_wal_senders=0",
+        "full_page_writes=off",
+        "jit=off",
+        "work_mem=32MB",
     ];
     for setting in fixed.iter().chain(settings) {
         command.arg("-c").arg(setting);
