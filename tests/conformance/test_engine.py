@@ -1,6 +1,7 @@
 """What every engine must do with a real server: live, die, recover, count, say what is wrong."""
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -155,6 +156,7 @@ def test_a_full_volume_is_called_full(loaded: Loaded, tmp_path: Path) -> None:
     ):
         instance = loaded.start(place, sockets=made, log=made / "server.log")
         ended = every_second(lambda: instance.ended_by() is not None)
+        (place / "another's").write_bytes(bytes(shutil.disk_usage(small).free - MIB // 4))
         try:
             errors = loaded.hammer(instance.url).run(loaded.choice, load(60), watch=ended)
             classes = [classify(error.code, error.text) for error in errors.summary.errors]

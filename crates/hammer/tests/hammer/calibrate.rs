@@ -35,22 +35,6 @@ async fn the_highest_rate_and_number_of_users_are_told_with_every_trial() {
     );
 }
 
-/// Numbers of users are only tried where users pause.
-#[tokio::test]
-async fn without_a_think_time_no_users_are_tried() {
-    let instance = support::shared();
-    let mut job = jobs::calibrate(&instance.new_database(), 4, 0.1);
-    if let Job::Calibrate(job) = &mut job {
-        job.think_s = None;
-    }
-    let messages = jobs::done(&job).await;
-    let Some(Message::CalibrateSummary(summary)) = messages.last() else {
-        panic!("the last message is no summary");
-    };
-    assert_eq!((summary.think_s, summary.users_max), (None, None));
-    assert!(summary.trials.iter().all(|trial| trial.users.is_none()));
-}
-
 /// A server that ends connections says nothing of the driver: there is an error and no highest rate.
 #[tokio::test]
 async fn a_server_that_fails_is_no_late_driver() {

@@ -189,9 +189,14 @@ async fn every_job_works_over_tls() {
     jobs::done(&jobs::verify_ledger(&url, 1, &ledger)).await;
     let mut calibrate = jobs::calibrate(&url, 2, 0.05);
     if let Job::Calibrate(job) = &mut calibrate {
-        job.think_s = None; // without users who pause it takes half the trials
+        job.think_s = None; // numbers of users are only tried where users pause
     }
-    jobs::done(&calibrate).await;
+    let messages = jobs::done(&calibrate).await;
+    let Some(Message::CalibrateSummary(summary)) = messages.last() else {
+        panic!("no summary: {messages:?}");
+    };
+    assert_eq!((summary.think_s, summary.users_max), (None, None));
+    assert!(summary.trials.iter().all(|trial| trial.users.is_none()));
 }
 
 /// Each `sslmode` encrypts as libpq does: both kinds of connections, and never over a Unix socket.
