@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use crate::support::{self, jobs};
-use stithy_wire::{CalibrateSummary, Job, Message};
+use stithy_wire::{CalibrateSummary, Message};
 
 /// The search ends, everything tried is reported, and the answers are the highest that were on time. How
 /// high they are depends on the machine and is not tested.
@@ -12,7 +12,7 @@ use stithy_wire::{CalibrateSummary, Job, Message};
 async fn the_highest_rate_and_number_of_users_are_told_with_every_trial() {
     let instance = support::shared();
     let url = instance.new_database();
-    let messages = jobs::done(&jobs::calibrate(&url, 8, 0.1)).await;
+    let messages = jobs::done(&jobs::calibrate(&url, 8, 0.05)).await;
     let Some(Message::CalibrateSummary(summary)) = messages.last() else {
         panic!("the last message is no summary");
     };
