@@ -34,7 +34,7 @@ from support.servers import PASSWORD, mounted, request, server_place, start
 MIB = 2**20
 
 
-def load(duration_s: float = 2.0, ledger: Path | None = None, users: int = 2) -> RunRequest:
+def load(duration_s: float = 1.0, ledger: Path | None = None, users: int = 2) -> RunRequest:
     """Some users without pauses."""
     return RunRequest(
         seed=1, users=users, ramp_up_s=0.5, duration_s=duration_s, ledger=ledger, error_limit=20
