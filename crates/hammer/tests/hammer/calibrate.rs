@@ -12,7 +12,7 @@ use stithy_wire::{CalibrateSummary, Message};
 async fn the_highest_rate_and_number_of_users_are_told_with_every_trial() {
     let instance = support::shared();
     let url = instance.new_database();
-    let messages = jobs::done(&jobs::calibrate(&url, 8, 0.05)).await;
+    let messages = jobs::done(&jobs::calibrate(&url, 8, 0.1)).await;
     let Some(Message::CalibrateSummary(summary)) = messages.last() else {
         panic!("the last message is no summary");
     };
