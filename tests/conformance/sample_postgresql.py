@@ -29,6 +29,7 @@ SAMPLE = Sample(
         ("58030", NO_ROOM): "storage",
         ("XX001", "invalid page in block 7 of relation base/5/16384"): "storage",
         ("42501", 'could not create file "base/5/1": Read-only file system'): "storage",
+        ("XX000", 'could not extend file "base/5/1": Disk quota exceeded'): "full",
         ("08006", "connection failure"): "lost",
         ("57P01", "terminating connection"): "lost",
         ("57014", "canceling statement"): "other",

@@ -139,9 +139,21 @@ def test_a_single_drive_comes_back(
             durable, rebuilt = break_and_repair(target, name, {}, range(begin, begin + 8))
             assert rebuilt is None
             assert count_right(folder, durable) == {True: len(durable)}, name
-        fault = plugins(FaultKind)["storage-full"]
-        keys = fault.keys()
-        fault.inject(target, keys)
-        assert write_files(folder, range(60, 68)) == set()
-        fault.heal(target, keys)
-        assert write_files(folder, range(60, 68)) == set(range(60, 68))
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"), [("storage-full", SINGLE), ("quota-reached", {"filesystem": "btrfs"})]
+)
+def test_a_volume_without_room_takes_writes_again(
+    place: Path, own_state: Path, monkeypatch: pytest.MonkeyPatch, name: str, keys: dict[str, Any]
+) -> None:
+    """Nothing can be written while the fault lasts; what was there before it stays."""
+    with target_of(place, monkeypatch, keys) as target:
+        folder, fault = target.volume.path, plugins(FaultKind)[name]
+        durable = write_files(folder, range(60, 64))
+        fault.inject(target, fault.keys())
+        assert write_files(folder, range(64, 68)) == set()
+        fault.heal(target, fault.keys())
+        fault.heal(target, fault.keys())
+        durable |= write_files(folder, range(64, 68))
+        assert count_right(folder, durable) == {True: 8}

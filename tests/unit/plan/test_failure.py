@@ -94,6 +94,8 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
         ("drive-gone", {"engine": "sqlite"}, "users of sqlite hold its files open"),
         ("drive-power-cut", {"engine": "sqlite"}, "run in the process of the database"),
         ("storage-full", {"one": "{path: /tmp/x}"}, "its file system may be somebody's"),
+        ("quota-reached", {"one": "{path: /tmp/x}"}, "its file system may be somebody's"),
+        ("quota-reached", {}, "its file system is ext4"),
         ("drive-slow+server-killed", {"one": "{path: /tmp/x}"}, "it has no emulated drives"),
         ("drive-errors+drive-read-only", {}, "both set `errors` of drive 1"),
         ("drive-stuttering+drive-scheduled", {}, "both set `schedule` of drive 1"),

@@ -101,6 +101,9 @@ READ_ONLY = "Read-only file system"
 """It has no code of its own."""
 
 NO_SPACE = "No space left on device"
+QUOTA = "Disk quota exceeded"
+"""It has no code of its own."""
+
 SHARED_MEMORY = "shared memory segment"
 """It lies in /dev/shm: no room for it is not a full volume."""
 
@@ -113,7 +116,7 @@ def classify_error(code: str | None, text: str) -> ErrorClass:
     """
     if code in (SERIALIZATION_FAILURE, DEADLOCK):
         return "retryable"
-    is_full = code == DISK_FULL or (code is None and NO_SPACE in text)
+    is_full = code == DISK_FULL or QUOTA in text or (code is None and NO_SPACE in text)
     if is_full and SHARED_MEMORY not in text:
         return "full"
     if code in DAMAGED or (code and READ_ONLY in text):

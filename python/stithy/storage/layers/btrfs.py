@@ -120,6 +120,8 @@ _IS_COMPRESSION = require(
 )
 TIMEOUT_S = 60
 SCRUB_TIMEOUT_S = 3600.0
+TOP_LEVEL = "0/5"
+"""The quota group of a file system's root. Source: btrfs-qgroup(8)."""
 
 
 class BtrfsKeys(LevelKeys):
@@ -277,6 +279,34 @@ def replace_device(mount_point: Path, lost: int, new: str, runner: Runner) -> No
             remedy="give its drives a larger `size` where no space is left: btrfs needs room for "
             "new chunks; else read the kernel log (dmesg)",
         )
+
+
+def use_up_quota(mount_point: Path, runner: Runner) -> None:
+    """Let files take no more than they do now. Raises InfrastructureError."""
+    place = str(mount_point)
+    _ask_quota(runner, "quota", "enable", place)
+    _ask_quota(runner, "quota", "rescan", "-w", place)
+    shown = _ask_quota(runner, "qgroup", "show", "--raw", "--sync", place)
+    if (taken := re.search(rf"^{TOP_LEVEL}\s+(\d+)", shown, re.MULTILINE)) is None:
+        raise _make_quota_error(place, f"it does not name {TOP_LEVEL}")
+    _ask_quota(runner, "qgroup", "limit", taken.group(1), TOP_LEVEL, place)
+
+
+def lift_quota(mount_point: Path, runner: Runner) -> None:
+    """Let files take all room again. Idempotent. Raises InfrastructureError."""
+    _ask_quota(runner, "quota", "disable", str(mount_point))
+
+
+def _ask_quota(runner: Runner, *words: str) -> str:
+    finished = _run(runner, words, SCRUB_TIMEOUT_S)
+    if finished.code != 0:
+        raise _make_quota_error(words[-1], finished.stderr.strip())
+    return finished.stdout
+
+
+def _make_quota_error(place: str, text: str) -> InfrastructureError:
+    remedy = "read the kernel log (dmesg); a btrfs without errors has quotas"
+    return InfrastructureError(f"the quota of btrfs failed: {text}", where=place, remedy=remedy)
 
 
 def make_command(*words: str) -> Command:

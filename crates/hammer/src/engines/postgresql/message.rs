@@ -19,6 +19,9 @@ pub(super) const ANSWERS_TO_START: &[u8] = b"RESKZNv";
 /// The system's words for a write to a file system that takes none.
 const READ_ONLY: &str = "Read-only file system";
 
+/// Its words for a write beyond a quota.
+const QUOTA: &str = "Disk quota exceeded";
+
 /// What the server said went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
@@ -32,13 +35,14 @@ pub struct ServerError {
 
 impl ServerError {
     /// A serialization failure and a deadlock are conflicts; "disk full" is one code; I/O errors, damaged
-    /// tables and indexes; a file system that has become read-only has no code of its own.
+    /// tables and indexes; a file system that has become read-only and a reached quota have no code of their own.
     fn kind(&self) -> ErrorKind {
         match self.sqlstate.as_str() {
             "40001" | "40P01" => ErrorKind::Retryable,
             "53100" => ErrorKind::Full,
             "58030" | "XX001" | "XX002" => ErrorKind::Storage,
             _ if self.text.contains(READ_ONLY) => ErrorKind::Storage,
+            _ if self.text.contains(QUOTA) => ErrorKind::Full,
             _ => ErrorKind::Other,
         }
     }
@@ -137,6 +141,12 @@ mod tests {
             (kind("40001", false), kind("40P01", false))
         );
         assert_eq!((Full, Lost), (kind("53100", false), kind("53100", true)));
+        let quota = ServerError {
+            sqlstate: "XX000".into(),
+            text: format!("could not extend file \"base/1/2\": {QUOTA}"),
+            ends_session: false,
+        };
+        assert_eq!(Full, SessionError::from(quota).kind);
         for sqlstate in ["23505", "40002", "57014", ""] {
             assert_eq!(Other, kind(sqlstate, false), "{sqlstate}");
         }

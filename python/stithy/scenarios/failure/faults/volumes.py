@@ -1,4 +1,4 @@
-"""Faults of a volume: its file system runs full."""
+"""Faults of a volume: its file system runs full, or its quota is reached."""
 
 import os
 from pathlib import Path
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FILLER = "stithy-fills-this"
 PIECE_BYTES, PIECE_BYTES_LEAST = 2**30, 2**12
+BTRFS = "btrfs"
+FOREIGN = "its file system may be somebody's: Stithy fills only what it made on its drives"
 
 
 class FullStorage(OutageFault):
@@ -27,10 +29,8 @@ class FullStorage(OutageFault):
 
     def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
         """Refuse a volume on which others may have files."""
-        spec = study.candidates[candidate].spec
-        if not isinstance(spec, DriveKeys) or spec.filesystem == NO_FILE_SYSTEM:
-            return "its file system may be somebody's: Stithy fills only what it made on its drives"
-        return None
+        filesystem = find_filesystem(study, candidate)
+        return FOREIGN if filesystem in (None, NO_FILE_SYSTEM) else None
 
     def inject(self, target: Target, keys: Any) -> None:
         """Fill it, also with what is reserved for root, as whom a database may run."""
@@ -44,6 +44,45 @@ class FullStorage(OutageFault):
         with convert_machine_failures(str(target.volume.path)):
             (target.volume.path / FILLER).unlink(missing_ok=True)
         super().heal(target, keys)
+
+
+class ReachedQuota(OutageFault):
+    """The quota of the data's volume is what its files take, until it is lifted."""
+
+    name = "quota-reached"
+    text = "a quota that is reached"
+    explains = OUTAGE
+    rank = 2
+
+    def explain_refusal(self, study: "Study", candidate: str, keys: Any) -> str | None:
+        """Refuse a volume that is not Stithy's, and one whose quotas need another mount."""
+        filesystem = find_filesystem(study, candidate)
+        if filesystem is None:
+            return FOREIGN
+        other = f"its file system is {filesystem}: only quotas of btrfs begin while it is in use"
+        return None if filesystem == BTRFS else other
+
+    def inject(self, target: Target, keys: Any) -> None:
+        """Limit it to what it holds: nothing can be written, as each write takes new room."""
+        from stithy.storage.layers.btrfs import use_up_quota
+
+        use_up_quota(target.volume.path, target.context.session.host.runner)
+
+    def heal(self, target: Target, keys: Any) -> None:
+        """Lift the limit, and start a server that has ended over it."""
+        from stithy.storage.layers.btrfs import lift_quota
+
+        lift_quota(target.volume.path, target.context.session.host.runner)
+        super().heal(target, keys)
+
+
+def find_filesystem(study: "Study", candidate: str) -> str | None:
+    """Find what file system Stithy makes for the data; None: it may be somebody's."""
+    spec = study.candidates[candidate].spec
+    if not isinstance(spec, DriveKeys):
+        return None
+    layer = spec.layer.filesystem if spec.layer else None
+    return layer or spec.filesystem
 
 
 def fill_file(file: Path, wanted_bytes: int) -> None:
@@ -65,4 +104,4 @@ def fill_file(file: Path, wanted_bytes: int) -> None:
         os.close(descriptor)
 
 
-PLUGINS = (FullStorage(),)
+PLUGINS = (FullStorage(), ReachedQuota())
