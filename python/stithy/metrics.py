@@ -154,7 +154,7 @@ verdict hangs on a handful of them. Source: docs/explanation/verdicts.md, "The m
 
 OPERATIONS = ("read", "write", "flush")
 
-ROLES_OF_DRIVES = ("data", "log", "temp", "backup", "target")
+ROLES_OF_DRIVES = ("data", "log", "undo", "temp", "backup", "target")
 
 
 def find_role(drive: str) -> str:

@@ -20,7 +20,7 @@ from stithy.run.volumes import get_parts
 from stithy.wire.jobs import RunRequest
 
 STUDY = """study: Is it as it was loaded?
-candidates: {{a: {{path: {place}/a}}}}
+candidates: {{a: {{path: {place}/a, roles: {{{roles}}}}}}}
 database: {{engine: {engine}, memory: 256 MiB, restore: {method}}}
 workload: {{name: order-entry, warehouses: 1}}
 load: {{users: [1], ramp_up: 1 s, duration: 2 s, calibrate: false, repeat: 2}}
@@ -55,7 +55,9 @@ def context(request: pytest.FixtureRequest, place: Path, own_state: Path) -> Ite
     """A run of an engine with a method, of which nothing was done; nothing of it stays."""
     engine, method = request.param
     study = place / "study.yaml"
-    study.write_text(STUDY.format(place=place, engine=engine, method=method))
+    parts = sorted(get_engine(engine).separate_roles)
+    roles = ", ".join(f"{role}: {{path: {place}/{role}}}" for role in parts)
+    study.write_text(STUDY.format(place=place, roles=roles, engine=engine, method=method))
     made = start_run(study, place / "out", Stop(), lambda event: None)
     yield made
     left = made.session.books.end()
@@ -66,7 +68,8 @@ def context(request: pytest.FixtureRequest, place: Path, own_state: Path) -> Ite
 def test_every_restore_gives_the_loaded_state_(context: Context) -> None:
     """Also where a window was before: its users have changed the database.
 
-    That each candidate gets the same, every run proves by its sums (`restores.identical`).
+    All parts that may lie elsewhere do. That each candidate gets the same, every run proves by its
+    sums (`restores.identical`).
     """
     before = [each for each in context.steps if each.kind in ("provision", "prepare", "snapshot")]
     for step in before:
@@ -89,6 +92,9 @@ def _restored(context: Context, step: Step) -> State:
     choice = context.choice_at(step.window.point)  # type: ignore[union-attr]  # it has a window
     with context.servers.running(candidate, log) as instance:
         rows = instance.checksums()
+        elsewhere = context.volumes.of(candidate).others
+        empty = [role for role in elsewhere if not any((elsewhere[role].path / role).iterdir())]
+        assert set(empty) <= {"temp"}
         hammer = context.hammer(instance.url)
         checked = hammer.check(choice, quick=True, after_load=True)
         changed = hammer.run(choice, RunRequest(seed=1, users=2, ramp_up_s=0.0, duration_s=0.5))

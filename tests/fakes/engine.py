@@ -6,6 +6,7 @@ from pathlib import Path
 from stithy.clock import Clock
 from stithy.collectors.collector import LiveCollector
 from stithy.engines import instance
+from stithy.engines.engine import UNDO_FOLDER
 from stithy.engines.instance import Installation, Loaded, Start
 from stithy.errors import InfrastructureError
 from stithy.secrets import Secret
@@ -27,7 +28,7 @@ class FakeEngine:
         *,
         with_log: bool = False,
     ) -> None:
-        """All starts work but those in `broken_starts`; `with_log`: a directory for the log."""
+        """All starts work but those in `broken_starts`; `with_log`: folders for log and undo."""
         self._broken, self._ended, self._with_log = broken_starts, ended_starts, with_log
         self.starts: list[Start] = []
         self.stops: list[bool] = []
@@ -43,8 +44,9 @@ class FakeEngine:
         (data / "base/rows").write_bytes(bytes(range(256)) * 64)
         (data / "log").write_text("empty")
         if self._with_log:
-            (data / self.log_folder).mkdir()
-            (data / self.log_folder / "1").write_text("begin")
+            for name in (self.log_folder, UNDO_FOLDER):
+                (data / name).mkdir()
+                (data / name / "1").write_text("begin")
 
     def start(self, start: Start) -> "FakeInstance":
         """Start nothing."""

@@ -26,6 +26,11 @@ DEMO_ENGINE = "postgresql"
 """That of the demo, of drafts and of examples."""
 
 
+UNDO_FOLDER = "undo"
+"""Name of the directory in a data directory that holds older versions of rows, where an engine has
+the role `undo`. While no server runs it may be moved elsewhere and leave a link."""
+
+
 class Engine(Plugin):
     """A database product."""
 
@@ -107,6 +112,12 @@ class Engine(Plugin):
 
     separate_roles: frozenset[str] = frozenset({"log", "temp"})
     """Roles of files that may lie on other volumes than its data."""
+
+    def explain_role(self, role: str, settings: Mapping[str, str]) -> str | None:
+        """Say why files of a role cannot lie elsewhere with these settings; None where they can."""
+        if role in {"data", "backup", "target"} | self.separate_roles:
+            return None
+        return f"{self.name} keeps files of the role {role} beside its data"
 
     def normalise_name(self, name: str) -> str:
         """Give a setting's name as this class has it, however a study writes it."""

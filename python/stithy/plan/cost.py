@@ -135,6 +135,8 @@ def sum_held_bytes(size: DatabaseSizes) -> int:
 
 LOG_SLACK_BYTES = 256 * 2**20
 """Own: segments that a server makes before it has recycled the old ones."""
+UNDO_BYTES_MIN = 256 * 2**20
+"""Own: its new files, several times over; they grow by what a window changes and nobody purges."""
 TEMP_BYTES_MIN = 512 * 2**20
 SPILLED = 0.25
 """Own: what sorts of the workloads here spill, the second of the database where that is more."""
@@ -153,6 +155,7 @@ def sum_role_bytes(
     return {
         "data": held + inside_bytes,
         "log": log + LOG_SLACK_BYTES,
+        "undo": UNDO_BYTES_MIN + max(size.growth_bytes for size in sizes),
         "temp": max(TEMP_BYTES_MIN, *(size.spilled_bytes for size in sizes)),
         "backup": held,
         "target": held,

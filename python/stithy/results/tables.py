@@ -242,7 +242,7 @@ DRIVES = Table(
     "One row per emulated drive and operation. `all` is the merged row. Empty without emulated drives. The rows describe the users' work, ramp-up included; latencies only the measurement.",
     (
         _t("window_id", "id of the window"),
-        _t("role", "the part of the database that it holds: `data`, `log`, `temp` or `backup`; `data-1` and on where several drives hold it"),
+        _t("role", "the part of the database that it holds: `data`, `log`, `undo`, `temp` or `backup`; `data-1` and on where several drives hold it"),
         _t("operation", "`read`, `write`, `flush`, `discard`, or `all`"),
         _i("answered", "", "requests answered during the users' work, ramp-up included"),
         _i("moved_bytes", "B", "bytes that these requests moved"),
@@ -347,7 +347,7 @@ SPACE = Table(
     "One row per candidate, role and moment: the space that a volume takes. What is not known has its reason.",
     (
         _t("candidate", "name of the candidate"),
-        _t("role", "the role that the volume serves: `data`, which has every part without a volume of its own, `log`, `temp` or `backup`"),
+        _t("role", "the role that the volume serves: `data`, which has every part without a volume of its own, `log`, `undo`, `temp` or `backup`"),
         _t("moment", "`loaded`: after the database was put there for the first time; `end`: after the last window"),
         _t("dataset", "the dataset of the database; null without one", null=True),
         _i("logical_bytes", "B", "lengths of all files", null=True),

@@ -7,7 +7,7 @@ wrote are charged to the copier, so a server that found them would escape its me
 import json
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,7 @@ from stithy.run.context import Context, make_choice
 from stithy.run.events import StepProgress
 from stithy.run.volumes import (
     KEEPER,
-    LOG,
-    TEMP,
+    SEPARATE,
     Parts,
     Volumes,
     get_parts,
@@ -266,26 +265,20 @@ def settle(
     drives.put_back(context.volumes, candidate)
     if volume.memory_backed:
         return None, NOT_EVICTABLE
-    folder = _find_log_folder(context, candidate)
-    resident = 0
-    for parts in every:
-        resident += drop_cached_pages(parts.data, folder if parts.log else None)
-        resident += drop_cached_pages(parts.log) if parts.log else 0
+    resident = sum(drop_cached_pages(folder) for parts in every for folder in parts.list_kept())
     return resident, STILL_THERE if resident else None
 
 
 def make_trees(volumes: Volumes, candidate: str, instances: int) -> list[Parts]:
     """Empty directories for all parts; what an earlier window left there is gone."""
-    parts = get_parts(volumes.of(candidate))
-    if parts.log is not None:
-        volumes.make_tree(candidate, LOG, "log")
-    if parts.temp is not None:
-        volumes.make_tree(candidate, TEMP, "temp")
+    for role in SEPARATE:
+        if role in volumes.of(candidate).others:
+            volumes.make_tree(candidate, role, role)
     volumes.make_tree(candidate, DATA)
     every = [get_parts(volumes.of(candidate), number) for number in number_instances(instances)]
     for part in every:
-        for path in (part.data, part.log, part.temp):
-            if path is not None and not path.exists():
+        for path in filter(None, (*part.list_kept(), part.temp)):
+            if not path.exists():
                 path.mkdir(mode=0o700)
                 own(path, volumes.host.user)
     return every
@@ -308,11 +301,6 @@ def compare(master: Contents, found: Contents, where: str) -> None:
     )
 
 
-def _find_log_folder(context: Context, candidate: str) -> str | None:
-    """The folder of the log in the database that a candidate has."""
-    return context.servers.find_held(candidate).engine.log_folder
-
-
 def has_holes(context: Context, dataset: Dataset) -> bool:
     """Whether copies of its files must keep their holes."""
     database = context.study_of(dataset.name).database
@@ -332,41 +320,40 @@ def copy_loaded(context: Context, dataset: Dataset, master: Path) -> Contents:
 def copy_back(context: Context, candidate: str, datasets: Sequence[Dataset]) -> Restored:
     """Replace the candidate's database by a copy of the master copy, for each instance."""
     clock, volumes = context.session.clock, context.volumes
-    folder = _find_log_folder(context, candidate)
+    folder = context.servers.find_held(candidate).engine.log_folder
     trees = [*zip(make_trees(volumes, candidate, len(datasets)), datasets, strict=True)]
     for parts, dataset in trees:
         source = volumes.masters_place / name_master(dataset)
-        _copy(folder, source, parts, has_holes(context, dataset))
+        _copy(parts.list_moved(folder), source, parts.data, has_holes(context, dataset))
     copied_s, files, size_bytes = clock.monotonic_s(), 0, 0
     for parts, dataset in trees:
-        copied = _read_contents(folder, parts)
+        copied = _read_contents(parts.list_moved(folder), parts.data)
         # The plan makes each master copy before any restore of it.
         compare(volumes.masters[dataset.name], copied, str(parts.data))
         files, size_bytes = files + len(copied.files), size_bytes + copied.size_bytes
     return Restored(clock.monotonic_s() - copied_s, files, size_bytes)
 
 
-def _copy(name: str | None, source: Path, parts: Parts, keeps_holes: bool) -> None:
-    """Copy each part to its place; `name`: the folder of the log. A full device is an error."""
+def _copy(moved: Mapping[str, Path], source: Path, data: Path, keeps_holes: bool) -> None:
+    """Copy a database; folders that are `moved` leave links. A full device is an error."""
     try:
-        if parts.log is None or name is None:
-            copy_tree(source, parts.data, has_holes=keeps_holes)
-        else:
-            copy_tree(source, parts.data, without=name, has_holes=keeps_holes)
-            copy_tree(source / name, parts.log)
-            (parts.data / name).symlink_to(parts.log)
+        copy_tree(source, data, without=moved, has_holes=keeps_holes)
+        for name, place in moved.items():
+            copy_tree(source / name, place)
+            (data / name).symlink_to(place)
     except OSError as error:
         raise InfrastructureError(
             f"the database could not be restored: {give_reason(error)}",
-            where=str(parts.data),
+            where=str(data),
             remedy="free space there, or look for errors of the device in the kernel log",
         ) from error
 
 
-def _read_contents(name: str | None, parts: Parts) -> Contents:
-    if parts.log is None or name is None:
-        return hash_tree(parts.data)
-    return join_contents(hash_tree(parts.data, without=name), name, hash_tree(parts.log))
+def _read_contents(moved: Mapping[str, Path], data: Path) -> Contents:
+    contents = hash_tree(data, without=moved)
+    for name, place in moved.items():
+        contents = join_contents(contents, name, hash_tree(place))
+    return contents
 
 
 ROWS = "rows.json"
@@ -413,18 +400,16 @@ def make_databases(context: Context, candidate: str, instances: int) -> None:
     engine = context.servers.find_held(candidate).engine
     for parts in make_trees(context.volumes, candidate, instances):
         engine.initialise(parts.data, context.servers.scratch)
-        move_log(engine, parts)
+        move_parts(engine, parts)
 
 
-def move_log(engine: ConfiguredEngine, parts: Parts) -> None:
-    """Give the log of a database that is in one place the place of its own that it may have."""
-    if parts.log is None or engine.log_folder is None:
-        return
-    own = parts.data / engine.log_folder
-    with convert_machine_failures(str(parts.log)):
-        copy_tree(own, parts.log)
-        shutil.rmtree(own)
-        own.symlink_to(parts.log)
+def move_parts(engine: ConfiguredEngine, parts: Parts) -> None:
+    """Give log and undo of a database that is in one place the places that they may have."""
+    for name, place in parts.list_moved(engine.log_folder).items():
+        with convert_machine_failures(str(place)):
+            copy_tree(parts.data / name, place)
+            shutil.rmtree(parts.data / name)
+            (parts.data / name).symlink_to(place)
 
 
 def run_for_loading(
@@ -447,7 +432,7 @@ def measure_held(context: Context, candidate: str, instances: int) -> tuple[int 
         return None, there.size_bytes()
     volume = context.volumes.of(candidate)
     every = (get_parts(volume, number) for number in number_instances(instances))
-    sizes = [measure_tree(tree) for parts in every for tree in (parts.data, parts.log) if tree]
+    sizes = [measure_tree(tree) for parts in every for tree in parts.list_kept()]
     return sum(files for files, _ in sizes), sum(size for _, size in sizes)
 
 

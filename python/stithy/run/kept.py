@@ -11,7 +11,7 @@ from stithy.errors import InfrastructureError
 from stithy.hosts.runner import Command
 from stithy.plan.steps import Dataset
 from stithy.run.context import Context
-from stithy.run.datasets import move_log
+from stithy.run.datasets import move_parts
 from stithy.run.volumes import get_parts, own
 from stithy.storage.consent import KEPT
 
@@ -24,7 +24,7 @@ def copy_kept(context: Context, candidate: str, dataset: Dataset, number: int | 
     method, job = _find_kept(context, candidate, dataset, number)
     for command in method.restore(job, parts.data):
         _run_tool(context, command, job.folder)
-    move_log(context.servers.find_held(candidate).engine, parts)
+    move_parts(context.servers.find_held(candidate).engine, parts)
 
 
 def keep_copy(

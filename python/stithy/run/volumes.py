@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stithy.drives.control import Control
+from stithy.engines.engine import UNDO_FOLDER
 from stithy.errors import InfrastructureError
 from stithy.hosts.host import Host
 from stithy.hosts.runner import ServerUser
@@ -29,18 +30,27 @@ def name_master(dataset: Dataset) -> str:
     return f"{MASTER}-{dataset.name}" if dataset.factors.factors else MASTER
 
 
-LOG = "log"
-TEMP = "temp"
-"""The directories that hold a part of a database on a volume of its own."""
+SEPARATE: tuple[Role, ...] = ("log", "undo", "temp")
+"""What of a database may lie on a volume of its own, in a directory of this name."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The directories of a database; `log` and `temp` are None where they lie in `data`."""
+    """The directories of a database; all but `data` are None where they lie in it."""
 
     data: Path
     log: Path | None
+    undo: Path | None
     temp: Path | None
+
+    def list_kept(self) -> tuple[Path, ...]:
+        """List those that outlive a server."""
+        return tuple(filter(None, (self.data, self.log, self.undo)))
+
+    def list_moved(self, log_folder: str | None) -> dict[str, Path]:
+        """List the folders of `data` that lie elsewhere; `log_folder`: of its log, None without."""
+        places = {log_folder: self.log, UNDO_FOLDER: self.undo}
+        return {name: place for name, place in places.items() if name and place}
 
 
 def get_parts(volume: Volume, number: int | None = None) -> Parts:
@@ -48,22 +58,17 @@ def get_parts(volume: Volume, number: int | None = None) -> Parts:
 
     Of several instances each, by its `number` from 1, has folders of its own in them.
     """
-    whole = Parts(volume.path / DATA, _own(volume, "log", LOG), _own(volume, "temp", TEMP))
-    if number is None:
-        return whole
-    name = name_instance(number)
-    log, temp = (part and part / name for part in (whole.log, whole.temp))
-    return Parts(whole.data / name, log, temp)
+    name = "" if number is None else name_instance(number)
+    log, undo, temp = (
+        volume.others[role].path / role / name if role in volume.others else None
+        for role in SEPARATE
+    )
+    return Parts(volume.path / DATA / name, log, undo, temp)
 
 
 def number_instances(count: int) -> tuple[int | None, ...]:
     """Number the instances on a candidate; a single one has no number."""
     return tuple(range(1, count + 1)) if count > 1 else (None,)
-
-
-def _own(volume: Volume, role: Role, name: str) -> Path | None:
-    other = volume.others.get(role)
-    return None if other is None else other.path / name
 
 
 @dataclass(frozen=True)

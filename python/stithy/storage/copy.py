@@ -10,7 +10,7 @@ import hashlib
 import mmap
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,10 +46,10 @@ class Contents:
         return digest.hexdigest()
 
 
-def hash_tree(root: Path, without: str | None = None) -> Contents:
+def hash_tree(root: Path, without: Collection[str] = ()) -> Contents:
     """Read and hash every file of a tree; InfrastructureError for what is no file or directory.
 
-    `without` is a name in `root` that is left out, with all that it holds.
+    `without` are names in `root` that are left out, with all that they hold.
     """
     files, directories = _walk(root, without)
     with ThreadPoolExecutor(THREADS) as pool:
@@ -70,14 +70,14 @@ def join_contents(contents: Contents, name: str, part: Contents) -> Contents:
 def copy_tree(
     source: Path,
     target: Path,
-    without: str | None = None,
+    without: Collection[str] = (),
     *,
     has_holes: bool = False,
     watch: Callable[[], object] = lambda: None,
 ) -> None:
     """Copy `source` to `target`, an existing empty directory; owners and modes are kept.
 
-    `without` is a name in `source` that is left out. `has_holes`: files have holes for a purpose,
+    `without` are names in `source` that are left out. `has_holes`: files have holes for a purpose,
     which stay; others are filled, so that a window need not allocate them. `watch` is called before
     each file, and ends it by an error. Raises OSError, for example for a full device; the target is
     then incomplete.
@@ -111,13 +111,13 @@ def sync_filesystem(path: Path) -> None:
         os.close(fd)
 
 
-def drop_cached_pages(root: Path, without: str | None = None) -> int:
+def drop_cached_pages(root: Path) -> int:
     """Ask the kernel to drop a tree's pages; returns the bytes that are still in memory.
 
-    Only clean pages are dropped: sync first. On tmpfs nothing can be dropped. `without` as above.
+    Only clean pages are dropped: sync first. On tmpfs nothing can be dropped.
     """
     resident_bytes = 0
-    for path in _list_files(root, without):
+    for path in _list_files(root):
         fd = os.open(path, os.O_RDONLY)
         try:
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -133,12 +133,12 @@ def measure_tree(root: Path) -> tuple[int, int]:
     return len(sizes), sum(sizes)
 
 
-def _list_files(root: Path, without: str | None = None) -> Iterator[Path]:
+def _list_files(root: Path) -> Iterator[Path]:
     """The files of a tree; where its links lead is not its own."""
-    return (path for path, kind in _list_entries(root, without) if stat.S_ISREG(kind))
+    return (path for path, kind in _list_entries(root) if stat.S_ISREG(kind))
 
 
-def _walk(root: Path, without: str | None) -> tuple[list[str], list[str]]:
+def _walk(root: Path, without: Collection[str]) -> tuple[list[str], list[str]]:
     """Relative paths of all files and of all directories, parents first, both sorted."""
     files: list[str] = []
     directories: list[str] = []
@@ -153,11 +153,11 @@ def _walk(root: Path, without: str | None) -> tuple[list[str], list[str]]:
     return sorted(files), sorted(directories)
 
 
-def _list_entries(root: Path, without: str | None) -> Iterator[tuple[Path, int]]:
+def _list_entries(root: Path, without: Collection[str] = ()) -> Iterator[tuple[Path, int]]:
     """All that lies in a tree, each with its mode."""
     for folder, folders, names in os.walk(root, onerror=_raise):
-        if without in folders and folder == str(root):
-            folders.remove(without)
+        if folder == str(root):
+            folders[:] = [name for name in folders if name not in without]
         for name in [*folders, *names]:
             path = Path(folder, name)
             yield path, path.lstat().st_mode

@@ -19,9 +19,9 @@ from stithy.secrets import Secret
 if TYPE_CHECKING:
     from stithy.storage.space import Space
 
-Role = Literal["data", "log", "temp", "backup", "target"]
-"""What of a database lies on a volume: its tables, its write-ahead log, what it sorts and hashes on
-storage, its backups, and all of it once it has moved."""
+Role = Literal["data", "log", "undo", "temp", "backup", "target"]
+"""What of a database lies on a volume: its tables, its write-ahead log, older versions of rows,
+what it sorts and hashes on storage, its backups, and all of it once it has moved."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 

@@ -12,7 +12,7 @@ from stithy.engines.engine import Engine, get_engine
 from stithy.pricing.keys import explain_move
 from stithy.registry import plugins
 from stithy.restores.method import RestoreMethod
-from stithy.storage.provider import Provider, Role
+from stithy.storage.provider import ROLES, Provider, Role
 from stithy.study.database import CpuCount, Memory, Settings, make_example_settings
 from stithy.study.problems import Violation, list_kinds, refuse
 from stithy.study.scenario import Scenario
@@ -52,6 +52,12 @@ class RoleSources(FrozenModel):
         description="Where the write-ahead log lies.",
         examples=[{"drive": "generic-nvme"}],
     )
+    undo: SourceValue = Field(
+        default=None,
+        json_schema_extra={"default": "the source of the data"},
+        description="Where older versions of rows lie, with `engine: mariadb`.",
+        examples=[{"drive": "generic-nvme"}],
+    )
     temp: SourceValue = Field(
         default=None,
         json_schema_extra={"default": "the source of the data"},
@@ -74,11 +80,8 @@ class RoleSources(FrozenModel):
     @property
     def given(self) -> "dict[Role, Candidate]":
         """Those that there are."""
-        every: dict[Role, Candidate | None] = {
-            "log": self.log, "temp": self.temp, "backup": self.backup,
-            "target": self.target,
-        }  # fmt: skip
-        return {role: source for role, source in every.items() if source is not None}
+        own = dict(self)
+        return {role: own[role] for role in ROLES if own.get(role) is not None}
 
 
 class CandidateKeys(FrozenModel):
@@ -118,8 +121,8 @@ class CandidateKeys(FrozenModel):
         default=RoleSources(),
         json_schema_extra={"default": "one source for all"},
         description=(
-            "Sources of their own for the log, temporary files or backups, or where the database "
-            "moves to, of any kind: another drive, an array, a device, a directory."
+            "Sources of their own for the log, undo, temporary files or backups, or where the "
+            "database moves to, of any kind: another drive, an array, a device, a directory."
         ),
     )
 

@@ -492,8 +492,7 @@ class Study(BaseModel):
     def _check_roles(self) -> Self:
         if self.given_database is None:
             return self
-        engine, scenario = self.database.engine, self.scenario
-        separate = {"data", "backup", "target", *get_engine(engine).separate_roles}
+        engine, scenario = get_engine(self.database.engine), self.scenario
         for name, candidate in self.candidates.items():
             if ("target" in candidate.sources) != scenario.plugin.moves:
                 wrong, right = (
@@ -504,15 +503,10 @@ class Study(BaseModel):
                 roles = () if scenario.plugin.moves else ("roles", "target")
                 refuse([Violation(wrong, right, None, ("candidates", name, *roles))])
         refuse(
-            Violation(
-                f"{engine} keeps files of the role {role} beside its data",
-                "leave this role out",
-                role,
-                ("candidates", name, "roles", role),
-            )
+            Violation(because, "leave this role out", role, ("candidates", name, "roles", role))
             for name, candidate in self.candidates.items()
             for role in candidate.sources
-            if role not in separate
+            if (because := engine.explain_role(role, self.database.settings))
         )
         return self
 

@@ -28,9 +28,11 @@ MARIADB = get_engine("mariadb")
 def running(
     place: Path, settings: Mapping[str, str] | None = None
 ) -> Iterator[tuple[MariaDB, MariaDBServer]]:
-    """A server on an empty database."""
+    """A server on an empty database, whose undo lies elsewhere."""
     engine = MariaDB(servers.request(settings))
     engine.initialise(place / "data", place)
+    undo = (place / "data/undo").rename(place / "elsewhere")
+    (place / "data/undo").symlink_to(undo)
     server = engine.start(servers.start(place))
     try:
         yield engine, server
@@ -102,6 +104,8 @@ def test_a_server_of_no_use_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
                     MARIADB.connect_remote(Secret(given)).check(Demand(sessions=20))
                 assert caught is None or words in caught.value.text
             session.run("CREATE DATABASE stithy")
+            names = {str(name) for (name,) in session.run("SHOW DATABASES")}
+            assert names.isdisjoint({"redo", "tmp", "undo"})
         monkeypatch.setattr("stithy.engines.mariadb.remote.OLDEST", (99, 1))
         with pytest.raises(PreconditionError, match=r"has version 1\d.*, older than 99.1"):
             MARIADB.connect_remote(server.control).check(Demand())
@@ -173,7 +177,10 @@ def test_a_backup_has_all_rows(method: str, options: BackupOptions) -> None:
             assert len(kept) == (4 if options.kind == "incremental" else 2)
             assert backup.locate_last(job.folder).name == kept[-1]
         else:
-            do(backup.back_up(job, source))
+            with connect(parse_url(server.control)) as other:  # what is not committed is undone
+                other.run("BEGIN")
+                other.run("DELETE FROM t WHERE a % 2 = 0")
+                do(backup.back_up(job, source))
         data = servers.make_folder(others, "data")
         if backup.loads_rows:
             engine.initialise(data, others)
@@ -183,6 +190,7 @@ def test_a_backup_has_all_rows(method: str, options: BackupOptions) -> None:
         restored = engine.start(replace(servers.start(others), temp=temp))
         try:
             assert (temp / "ibtmp1").exists()
+            assert len([*(data / "undo").iterdir()]) == 3
             for command in backup.load(job, Source(restored.url, data)):
                 do(command)
             assert restored.checksums() == server.checksums() != {}

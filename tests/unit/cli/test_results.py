@@ -53,16 +53,16 @@ def reported(capsys: Captured) -> Any:
 
 @UNDRAWN
 def test_findings_and_path_are_printed(tmp_path: Path, capsys: Captured) -> None:
-    """At most three sentences, then a path for each format; the same as JSON."""
+    """At most three sentences and a caution, then a path for each format; the same as JSON."""
     root = build(tmp_path)
     assert run(["report", root]) == 0
-    *findings, last = capsys.readouterr().out.splitlines()
+    *findings, caution, last = capsys.readouterr().out.splitlines()
     assert last == f"Report: {tmp_path / 'report.html'}"
     assert 0 < len(findings) <= 3
     assert run(["report", root, "--format", "md,json"]) == 0
     paths = {name: str(tmp_path / f"report.{name}") for name in ("md", "json")}
     lines = capsys.readouterr().out.splitlines()
-    assert lines == [*findings, *(f"Report: {path}" for path in paths.values())]
+    assert lines == [*findings, caution, *(f"Report: {path}" for path in paths.values())]
     assert run(["report", root, "--format", "md,json", "--json"]) == 0
     document = reported(capsys)
     assert (document["findings"], document["files"]) == (findings, paths)

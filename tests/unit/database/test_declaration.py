@@ -96,7 +96,7 @@ SERVER = {"delayed_durability": "FORCED", "page_verify": "none", "recovery": "si
     ("mariadb", {"innodb_flush_log_at_trx_commit": "2"},
      {"innodb_flush_log_at_trx_commit": "last moments"}),
     ("mariadb", {"innodb-flush-log-at-trx-commit": "0"},
-     {"innodb-flush-log-at-trx-commit": "last moments"}),
+     {"innodb-flush-log-at-trx-commit": "a killed server"}),
     ("mariadb", {"innodb_flush_method": "nosync"}, {"innodb_flush_method": "cannot be repaired"}),
     ("mariadb", {"innodb_doublewrite": "OFF"}, {"innodb_doublewrite": "torn pages"}),
     ("mariadb", {"sync_binlog": "0"}, {}),  # a binary log that is not there loses nothing

@@ -33,6 +33,28 @@ load: {users: [1]}
 """
 
 
+@pytest.mark.parametrize(
+    ("engine", "setting", "words"),
+    [
+        ("mariadb", "innodb_undo_tablespaces: 0", "undo lies in the tablespace of the system"),
+        ("mysql", "sync_binlog: 1", "keeps files of the role undo beside its data"),
+        ("postgresql", "fsync: on", "keeps files of the role undo beside its data"),
+        ("mariadb", "innodb_undo_tablespaces: 2", None),
+    ],
+)
+def test_undo_lies_elsewhere_where_it_has_files(
+    engine: str, setting: str, words: str | None
+) -> None:
+    """Only MariaDB's has, unless it is told to have none; a role that holds nothing is refused."""
+    study = STUDY.replace("{path: /b}", "{path: /b, roles: {undo: {path: /u}}}")
+    study = study.replace("engine: mariadb", f"engine: {engine}").replace("SETTING", setting)
+    if words is None:
+        parse_study("study.yaml", study.encode())
+    else:
+        [problem] = problems(study)
+        assert words in problem.text
+
+
 def test_mysql_has_words_of_its_own() -> None:
     """Its log is sized by another setting; a URL of either leads to the engine of its scheme."""
     study = STUDY.replace("engine: mariadb", "engine: mysql")
@@ -44,7 +66,7 @@ def test_mysql_has_words_of_its_own() -> None:
     assert "give `engine: mysql`" in (problem.remedy or "")
     own = complete(Configuration({}, 512 * MIB), 8, 60.0, MYSQL)
     assert own["innodb_redo_log_capacity"] == "240M"
-    assert not {"innodb_log_file_size", "ignore_db_dirs"} & {*own}
+    assert not {"innodb_log_file_size", "ignore_db_dirs", "innodb_undo_directory"} & {*own}
     assert get_engine("mysql").count_log_bytes({"Innodb-Redo-Log-Capacity": "1G"}) == 2**30
     assert [
         find_engine_of(Secret(f"{scheme}://me@h/d")).name for scheme in ("mariadb", "mysql")

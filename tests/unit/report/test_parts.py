@@ -151,7 +151,8 @@ NULL = {"repeat": 4, "null": True, "primary": QUESTION}
      ["2 of 4 planned windows were not run.", "The run was interrupted: Ctrl-C."]),
     ("flaws", {"again": frozenset({(4, 0)}), "left_out": frozenset({
         "w-disk-u4-b0-again", "w-memory-u4-b0-again"})}, ["2 of 4 requested windows are not"]),
-    ("flaws", {"drives": {"disk": 0.0}}, ["profiles, 2 of 5 of sample-ssd are"]),
+    ("flaws", {"drives": {"disk": 0.0}}, [
+        "profiles, 2 of 5 of sample-ssd are", "The database of memory lies in memory: a power"]),
     ("flaws", {"surroundings": {"w-disk-u4-b0": {"others_cpu_s": 5.0}}},
      ["In 1 of 2 windows other programs or the hypervisor took CPU time or bandwidth"]),
     ("resumed", {"users": (1, 4)}, ["None"]),

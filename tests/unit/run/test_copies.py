@@ -115,27 +115,29 @@ def _paced(of: dict[str, OnDrives]) -> list[bool]:
 
 @pytest.fixture
 def faked(tmp_path: Path) -> FakedRun:
-    """A run with a database that keeps its log in a directory."""
+    """A run with a database that keeps its log and undo in directories."""
     return FakedRun(tmp_path, engine=FakeEngine(with_log=True))
 
 
-def test_windows_have_paced_drives_as_after_loading_and_the_log_on_its_own(faked: FakedRun) -> None:
+def test_windows_have_paced_drives_as_after_loading_log_and_undo_apart(faked: FakedRun) -> None:
     """Loading and restores are unpaced, which the journal tells; each drive's state is put back."""
     engine, seen = faked.engine, list[tuple[bool, ...]]()
-    with on_drives(faked, "log", "temp", "backup") as (context, of):
+    with on_drives(faked, "log", "undo", "temp") as (context, of):
 
         def look() -> None:
-            log = engine.starts[-1].data / engine.log_folder
-            moved = log.parents[1].with_name(f"{log.parents[1].name}-log") / "log"
-            on_its_own = log.is_symlink() and log.resolve() == moved and (moved / "1").exists()
-            seen.append((on_its_own, len(_paced(of)) == 8, all(_paced(of))))
+            data = engine.starts[-1].data
+            for name, role in ((engine.log_folder, "log"), ("undo", "undo")):
+                moved = data.parent.with_name(f"{data.parent.name}-{role}") / role
+                assert (data / name).readlink() == moved
+                assert (moved / "1").read_text() == "begin"
+            seen.append((len(_paced(of)) == 8, all(_paced(of))))
 
         faked.hammer.before_run = look
         assert execute(context).error is None
         of["a"].paced["data"] = False
         with pytest.raises(InfrastructureError, match="does not take its profile's time"):
             read_counters(context.volumes, "a")
-    assert seen == [(True, True, True)] * 4
+    assert seen == [(True, True)] * 4
     temps = [each.temp and each.temp.name for each in (engine.starts[0], engine.starts[-1])]
     assert temps == [None, "temp"]
     for each in of.values():

@@ -95,7 +95,7 @@ def test_the_plan_counts_drives_in_memory_beside_the_server() -> None:
         assert expand(study((DISK, f"disk: {disk}"), other)).master_candidate == master
     needed = sum_needed_bytes(study())
     assert needed["data"] > needed["log"] > 0
-    assert set(needed) == {"data", "log", "temp", "backup", "target"}
+    assert set(needed) == {*ROLES}
 
 
 def test_what_no_drive_can_have_is_told_with_its_place() -> None:

@@ -302,9 +302,9 @@ class Backups:
 
 
 def measure_size(root: Path, without: str | None = None) -> int:
-    """Sum the bytes of all files below a directory, some of which may vanish meanwhile."""
+    """Sum the bytes of all files below a directory and its links; some may vanish meanwhile."""
     size_bytes = 0
-    for folder, folders, names in os.walk(root):
+    for folder, folders, names in os.walk(root, followlinks=True):
         if folder == str(root) and without in folders:
             folders.remove(str(without))
         for name in names:

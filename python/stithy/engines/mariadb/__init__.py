@@ -40,6 +40,8 @@ OWNED_SETTINGS = {
 TEMP_FILE = "innodb_temp_data_file_path"
 """Name and size of the file with temporary tables; it lies with other temporary files."""
 
+UNDO_FILES = "innodb_undo_tablespaces"
+
 KEY_BLOCK = "key_block_size"
 """Own, no variable of the server: KiB of a page of tables, which are `ROW_FORMAT=COMPRESSED`."""
 
@@ -52,6 +54,10 @@ _LAST_SECOND = (
     "the log is flushed about once a second and not at each commit, so a power cut loses the "
     "transactions of the last moments"
 )
+_UNWRITTEN = (
+    "the log is written and flushed about once a second and not at each commit, so a power cut, or "
+    "a killed server whose log is not in memory, loses the transactions of the last moments"
+)
 _NOT_FLUSHED = (
     "files are not flushed as they must be, so a crash of the machine may lose committed "
     "transactions and leave a database that cannot be repaired"
@@ -61,7 +67,7 @@ _UNCHECKED = "pages have no checksums, so damage by storage is not noticed"
 _FORCED = "the server skips parts of its recovery, so what a crash left may stay damaged"
 _BINLOG = "a power cut loses events of the binary log of transactions that are committed"
 GIVEN_UP: Mapping[str, Mapping[str, str]] = {
-    "innodb_flush_log_at_trx_commit": {"0": _LAST_SECOND, "2": _LAST_SECOND},
+    "innodb_flush_log_at_trx_commit": {"0": _UNWRITTEN, "2": _LAST_SECOND},
     "innodb_flush_method": dict.fromkeys(
         ("nosync", "littlesync", "o_direct_no_fsync"), _NOT_FLUSHED
     ),
@@ -134,6 +140,7 @@ class MariaDBEngine(Engine):
     unfollowed = {"log_bin": frozenset(OFF)}
     has_remote = True
     listens = True
+    separate_roles = frozenset({"log", "undo", "temp"})
 
     @property
     def declaration(self) -> Declaration:
@@ -159,6 +166,12 @@ class MariaDBEngine(Engine):
         if folded.startswith(_PREFIXES) and not folded.startswith("skip_name_resolve"):
             return "a prefix and no name of a setting", "give the setting itself, with its value"
         return None
+
+    def explain_role(self, role: str, settings: Mapping[str, str]) -> str | None:
+        """Refuse a place of its own for undo that has no files of its own, too."""
+        if role == "undo" and normalise_settings(settings).get(UNDO_FILES) == "0":
+            return f"undo lies in the tablespace of the system with `{UNDO_FILES}: 0`"
+        return super().explain_role(role, settings)
 
     def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
         """List which of the settings give durability up, with what may be lost."""
@@ -245,6 +258,7 @@ class MySQLEngine(MariaDBEngine):
 
     name = "mysql"
     listens = False  # nobody has tried it
+    separate_roles = Engine.separate_roles  # nor undo elsewhere
     url_schemes = ("mysql",)
     url_examples = (
         "mysql://me:secret@localhost/test", "mysql://me@localhost/test?socket=/run/mysqld.sock",

@@ -23,6 +23,7 @@ from stithy.engines.backup import (
     Source,
     list_packers,
 )
+from stithy.engines.engine import UNDO_FOLDER
 from stithy.engines.mariadb.url import CLIENT, list_client_words, make_client_environment, parse_url
 from stithy.hosts.runner import Command
 from stithy.needs import Package
@@ -91,8 +92,11 @@ COPIER, UNPACKER = "mariadb-backup", "mbstream"
 COPIERS_PACKAGE = Package("mariadb-backup", "mariadb-backup")
 PROCESSES_MAX = 64
 
-PUT_LOG = "mkdir -p redo && mv ib_logfile0 redo/ && rm -f xtrabackup_* backup-my.cnf"
-"""The log lies where servers of Stithy have it; nothing else of the backup stays."""
+PUT_LOG = (
+    f"mkdir -p redo {UNDO_FOLDER} && mv ib_logfile0 redo/ && rm -f xtrabackup_* backup-my.cnf"
+    f" && find . -maxdepth 1 -name 'undo[0-9]*' -exec mv -t {UNDO_FOLDER} {{}} +"
+)
+"""The log and undo lie where servers of Stithy have them; nothing else of the backup stays."""
 
 
 class CopyBackup(BackupMethod):

@@ -16,7 +16,7 @@ from os.path import expanduser
 from pathlib import Path
 from typing import ClassVar
 
-from stithy.engines.engine import get_engine
+from stithy.engines.engine import UNDO_FOLDER, get_engine
 from stithy.engines.instance import Configuration, Installation, Request, Start
 from stithy.engines.mariadb import KEY_BLOCK, TEMP_FILE, normalise_settings
 from stithy.engines.mariadb.backups import find_tool
@@ -153,7 +153,7 @@ class MariaDB:
         self._make_accounts(data, scratch)
 
     def _make_files(self, data: Path) -> None:
-        for name in (LOG_FOLDER, TEMP_FOLDER):
+        for name in (LOG_FOLDER, UNDO_FOLDER, TEMP_FOLDER):
             self._make_folder(data / name)
         self._install(data, INSTALL_WORDS, {})
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from stithy.engines.engine import UNDO_FOLDER
 from stithy.engines.instance import Configuration
 from stithy.engines.mariadb import (
     KEY_BLOCK,
@@ -26,14 +27,16 @@ from stithy.units import format_size
 
 MIB = 2**20
 LOG_FOLDER, TEMP_FOLDER = "redo", "tmp"
-"""In a data directory: of its redo log and binary log, and of its temporary files."""
+"""In a data directory: of its redo log and binary log, and of its temporary files. That of its undo
+tablespaces is `UNDO_FOLDER`."""
 
 FIXED = {
     "skip_networking": "ON",
     "skip_name_resolve": "ON",
     "innodb_log_group_home_dir": LOG_FOLDER,
+    "innodb_undo_directory": UNDO_FOLDER,
     # Directories in a data directory are databases, but for these.
-    "ignore_db_dirs": f"{LOG_FOLDER},{TEMP_FOLDER}",
+    "ignore_db_dirs": f"{LOG_FOLDER},{TEMP_FOLDER},{UNDO_FOLDER}",
     "local_infile": "ON",
     # A window must not find warm what another one has read.
     "innodb_buffer_pool_dump_at_shutdown": "OFF",
@@ -53,8 +56,15 @@ DEFAULTS = {
     "character_set_server": "latin1",
     "binlog_format": "ROW",
     "sync_binlog": "1",
+    # As MariaDB 11.0 and later; older ones keep undo in the tablespace of the system.
+    "innodb_undo_tablespaces": "3",
 }
 """Own, where a study says nothing."""
+
+MARIADB_ALONE = frozenset(
+    {"ignore_db_dirs", "innodb_undo_directory", "binlog_format", "innodb_undo_tablespaces"}
+)
+"""What of `FIXED` and `DEFAULTS` MySQL lacks, or decides itself."""
 
 LOADING = {
     # A crash while loading means loading again; the master copy is synced file by file afterwards.
@@ -116,9 +126,9 @@ MYSQL = Product(
     # The first whose log has one size; older ones are measured by URL.
     "MySQL", "mysqld", "mysqld", (8, 0, 30), Package("mysql-server-core", "mysql-server"),
     "an older server is measured by its URL",
-    {**{name: value for name, value in FIXED.items() if name != "ignore_db_dirs"},
+    {**{name: value for name, value in FIXED.items() if name not in MARIADB_ALONE},
      "mysqlx": "OFF", "secure_file_priv": "NULL", "innodb_dedicated_server": "OFF"},
-    {**{name: value for name, value in DEFAULTS.items() if name != "binlog_format"},
+    {**{name: value for name, value in DEFAULTS.items() if name not in MARIADB_ALONE},
      # As of MariaDB. Before 8.4 its own is to read and write through the page cache.
      "innodb_flush_method": "O_DIRECT", "performance_schema": "OFF"},
     REDO_SIZE, MYSQL_BYTES, "DROP USER root@localhost",
@@ -167,8 +177,12 @@ def place_binlog(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def list_options(settings: Mapping[str, str]) -> list[str]:
-    """Give settings as words of the server's command line."""
-    return [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+    """Give settings as words of the server's command line; a list of folders is one word each."""
+    return [
+        f"--{name.replace('_', '-')}={word}"
+        for name, value in settings.items()
+        for word in (value.split(",") if name == "ignore_db_dirs" else [value])
+    ]
 
 
 _REFUSED = re.compile(

@@ -103,7 +103,7 @@ def check_files(target: Target) -> str | None:
     with suspend_pacing(target.volume.drives), convert_machine_failures(str(parts.data)):
         if server is not None and server.ended_by() is None:
             server.stop()
-        for folder in filter(None, (parts.data, parts.log)):
+        for folder in parts.list_kept():
             sync_filesystem(folder)
             drop_cached_pages(folder)
         if server is not None:

@@ -263,7 +263,7 @@ def explain_unmovable(study: "Study", candidate: str) -> str | None:
     for name in study.engines:
         if get_engine(name).declaration.is_embedded:
             return f"{name} has no server: its files are open in the load driver"
-    roles = {"log", "temp"} & {*study.candidates[candidate].sources}
+    roles = {"log", "undo", "temp"} & {*study.candidates[candidate].sources}
     return f"{min(roles)} files lie elsewhere: what is moved is one directory" if roles else None
 
 

@@ -289,6 +289,7 @@ def _support(context: Context) -> Iterator[str | None]:
 def _list_flaws(context: Context) -> Iterator[str | None]:
     windows = context.evidence.windows
     yield from database.write_sentences(context.given_up)
+    yield _explain_memory(context)
     yield _explain_null(context)
     yield loads.describe_assumptions(context.manifest)
     yield from sensitivity.describe_corners(context, holds=False)
@@ -334,6 +335,20 @@ def _list_flaws(context: Context) -> Iterator[str | None]:
     room = machine.describe_headroom(context)
     if room is not None and room.weakens:
         yield room.text
+
+
+def _explain_memory(context: Context) -> Statement | None:
+    """Say whose database a power cut takes whole, however its settings are."""
+    manifest = context.manifest
+    if manifest is None or manifest.given_database is None:
+        return None
+    names = [candidate.name for candidate in manifest.candidates if candidate.memory_backed]
+    if not names:
+        return None
+    return Statement(
+        "The database of {names} lies in memory: a power cut would lose all of it, whatever its "
+        "settings are.", names=format_list(names),
+    )  # fmt: skip
 
 
 def _explain_null(context: Context) -> str | None:
