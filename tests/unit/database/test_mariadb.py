@@ -36,7 +36,7 @@ load: {users: [1]}
 @pytest.mark.parametrize(
     ("engine", "setting", "words"),
     [
-        ("mariadb", "innodb_undo_tablespaces: 0", "undo lies in the tablespace of the system"),
+        ("mariadb", "innodb_undo_tablespaces: 1", "undo lies in the tablespace of the system"),
         ("mysql", "sync_binlog: 1", "keeps files of the role undo beside its data"),
         ("postgresql", "fsync: on", "keeps files of the role undo beside its data"),
         ("mariadb", "innodb_undo_tablespaces: 2", None),

@@ -169,8 +169,8 @@ class MariaDBEngine(Engine):
 
     def explain_role(self, role: str, settings: Mapping[str, str]) -> str | None:
         """Refuse a place of its own for undo that has no files of its own, too."""
-        if role == "undo" and normalise_settings(settings).get(UNDO_FILES) == "0":
-            return f"undo lies in the tablespace of the system with `{UNDO_FILES}: 0`"
+        if role == "undo" and normalise_settings(settings).get(UNDO_FILES) in ("0", "1"):
+            return f"undo lies in the tablespace of the system with `{UNDO_FILES}` below 2"
         return super().explain_role(role, settings)
 
     def list_given_up(self, settings: Mapping[str, str]) -> dict[str, str]:
