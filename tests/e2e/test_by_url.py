@@ -27,8 +27,7 @@ candidates:
   io2: {{url: "{b}", password_file: {file}}}
 database: {{engine: postgresql, restore: {restore}}}
 workload: {{name: order-entry, warehouses: 1}}
-load: {{users: [2], ramp_up: 0 s, duration: 2 s, calibrate: false, repeat: {repeat},
-       pace: {{think: 10 ms}}}}
+load: {{users: [2], ramp_up: 0 s, duration: 2 s, calibrate: false, repeat: {repeat}}}
 """
 WATCHED = "collect: {{exporters: {{db: {{url: {url}, token_env: {variable}}}}}}}\n"
 
