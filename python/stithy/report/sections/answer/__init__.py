@@ -289,11 +289,11 @@ def _support(context: Context) -> Iterator[str | None]:
 def _list_flaws(context: Context) -> Iterator[str | None]:
     windows = context.evidence.windows
     yield from database.write_sentences(context.given_up)
-    yield _explain_memory(context)
     yield _explain_null(context)
     yield loads.describe_assumptions(context.manifest)
     yield from sensitivity.describe_corners(context, holds=False)
     yield from work.list_ledger_flaws(context)
+    yield _explain_memory(context)
     if (reported := validity.describe_left_out(windows)) is not None:
         yield Statement(
             "{reported}. {invalid:It supports|They support} no claim (reasons: Validity).",
