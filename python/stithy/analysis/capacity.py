@@ -232,11 +232,8 @@ class CapacityFinding:
     @property
     def contenders(self) -> list[Capacity]:
         """Those that no other bracket lies clearly above."""
-        return [
-            one
-            for one in self.of
-            if not any(_is_above(other, one, self.search) for other in self.of)
-        ]
+        of, search = self.of, self.search
+        return [one for one in of if not any(_is_above(other, one, search) for other in of)]
 
 
 def find_capacities(evidence: Evidence) -> tuple[CapacityFinding, ...]:

@@ -203,8 +203,8 @@ class Run:
         return found
 
 
-def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
-    """The run in directory `root`; of its windows those with these ids, None: all of them.
+def read_run(root: Path) -> Run:
+    """The run in directory `root`.
 
     Raises UserError where there is no directory, or nothing of a run in it, or results of another
     version of Stithy, or of a plug-in that is not there.
@@ -218,7 +218,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
         manifest = None
         problems.append(ReadProblem(directory.manifest, str(damage)))
     study = _read_study(directory.study, manifest, problems)
-    names = _name_windows(directory, windows, problems)
+    names = _name_windows(directory, problems)
     # A study without a database has none to restore or to check.
     served = manifest is None or manifest.given_database is not None
     frames = _read_frames(directory, names, problems, RUN_TABLES if served else (tables.BASELINE,))
@@ -312,15 +312,12 @@ def _read_frames(
     return frames
 
 
-def _name_windows(
-    directory: RunDirectory, wanted: Sequence[str] | None, problems: list[ReadProblem]
-) -> list[str]:
+def _name_windows(directory: RunDirectory, problems: list[ReadProblem]) -> list[str]:
     """The windows that have a directory, by name; a run makes the folder with its first window."""
     try:
-        there = sorted(path.name for path in directory.windows.iterdir() if path.is_dir())
+        return sorted(path.name for path in directory.windows.iterdir() if path.is_dir())
     except FileNotFoundError:
         return []
     except OSError as error:
         problems.append(ReadProblem(directory.windows, give_reason(error)))
         return []
-    return there if wanted is None else [each for each in there if each in wanted]

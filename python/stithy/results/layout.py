@@ -182,6 +182,10 @@ class RunDirectory:
     windows = _File(WINDOWS)
     """Parent of all window directories."""
 
+    def list_measured(self) -> tuple[str, ...]:
+        """List the windows whose results are written, by name."""
+        return tuple(sorted(path.parent.name for path in self.windows.glob("*/window.parquet")))
+
     def window(self, window_id: str) -> WindowDirectory:
         return WindowDirectory(self.windows / window_id)
 

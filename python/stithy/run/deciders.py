@@ -6,11 +6,13 @@ if it had never been cut off.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from stithy.analysis.analyze import Analysis, judge_run, judge_windows
 from stithy.analysis.capacity import WantedLevel, choose_next_windows, list_trials
 from stithy.analysis.comparisons import ComparedPair
 from stithy.analysis.decision import DecisionStatus, judge_question
+from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict import Next
 from stithy.plan.additional import Additional, list_finished_blocks, list_tried, repeat_block
 from stithy.point import Point
@@ -71,10 +73,9 @@ def find_invalid(directory: RunDirectory, windows: Sequence[str]) -> dict[str, s
     promised to keep has told what it can. They are judged as the report judges them: by what this
     machine delivered in any window of the run.
     """
-    evidence = judge_windows(read_run(directory.root))
     return {
         window.id: ", ".join(flag.value for flag in window.failures)
-        for window in evidence.windows
+        for window in _judge(directory, directory.list_measured()).windows
         if window.id in windows
         and window.failures
         and not any(reason.flag.is_finding for reason in window.reasons)
@@ -83,9 +84,15 @@ def find_invalid(directory: RunDirectory, windows: Sequence[str]) -> dict[str, s
 
 def give_advice(directory: RunDirectory, windows: Sequence[str]) -> str:
     """Give what the flags of these windows advise, the most frequent two."""
-    evidence = judge_windows(read_run(directory.root, windows))
-    flags = Counter(flag.advice for window in evidence.windows for flag in window.failures)
+    judged = _judge(directory, directory.list_measured()).windows
+    flags = Counter(flag.advice for of in judged if of.id in windows for flag in of.failures)
     return " ".join(text for text, _ in flags.most_common(2))
+
+
+@lru_cache(maxsize=1)
+def _judge(directory: RunDirectory, measured: tuple[str, ...]) -> Evidence:
+    """Judge all windows, once as long as no other one is `measured`, however many ask."""
+    return judge_windows(read_run(directory.root))
 
 
 class Repeats:
@@ -120,7 +127,7 @@ def search_further(so_far: SoFar) -> Additional | None:
     if search is None or so_far.has_windows_left:
         return None
     windows = [step for step in so_far.steps if step.kind == "window"]
-    evidence = judge_windows(read_run(so_far.directory.root))
+    evidence = _judge(so_far.directory, so_far.directory.list_measured())
     were_tried = {step.id for step in windows if step.window and step.window.tried}
     if not were_tried <= {window.id for window in evidence.windows}:
         # One of them cannot be read: trying it again would not make it better.

@@ -197,13 +197,11 @@ class LiveRun:
         """Find invalid ones among the windows that an event brings; None: they cannot be read."""
         if isinstance(event, RunStarted):
             directory = RunDirectory(Path(event.directory))
-            windows = sorted(
-                path.parent.name for path in directory.windows.glob("*/window.parquet")
-            )
+            windows = directory.list_measured()
         elif isinstance(event, StepFinished) and event.step.kind == "window":
             if self._state.directory is None:
                 return {}
-            directory, windows = self._state.directory, [event.step.id]
+            directory, windows = self._state.directory, (event.step.id,)
         else:
             return {}
         with suppress(StithyError):  # a result that cannot be read is reported by the report

@@ -100,8 +100,7 @@ def check_machine(
     problems.attempt(lambda: check_needs(file.study, host))
     problems.attempt(lambda: check_directory(directory.root, usable))
     asked = (file.study, plan.question, read_rates())
-    problems.found += find_unanswerable(*asked)
-    problems.found += find_other_activities(file.study, plan)
+    problems.found += (*find_unanswerable(*asked), *find_other_activities(file.study, plan))
     problems.found[:] = [place_key(file, each) for each in problems.found]
     warnings += find_doubtful(*asked)
     warnings += (

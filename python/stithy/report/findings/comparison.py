@@ -171,17 +171,16 @@ def _describe_disturbed(finding: Comparison) -> str:
     most = max(map(max, bounds))
     most = math.expm1(most) if is_ratio else most
     by = format_share(most) if is_ratio else wording.format_quantity(finding.metric, most)
-    disturbed = sum(map(any, bounds))
     seen = (
-        f"{{disturbed}} of {{blocks:+block}} {'was' if disturbed == 1 else 'were'} disturbed "
-        "({names}), which changed a {what} by at most {most}"
+        "{disturbed} of {blocks:+block} {disturbed:was|were} disturbed ({names}), which changed a "
+        "{what} by at most {most}"
     )
     if finding.verdict.decided:
         template = f"even so, the verdict holds: {seen}, and the interval includes that"
     else:
         template = seen if finding.effect.low is None else f"{seen}; the interval includes that"
     return Statement(
-        template, disturbed=disturbed, blocks=len(bounds),
+        template, disturbed=sum(map(any, bounds)), blocks=len(bounds),
         names=format_list([f"“{flag.value}”" for flag in finding.flags]),
         what="ratio" if is_ratio else "difference", most=Styled(most, by),
     )  # fmt: skip

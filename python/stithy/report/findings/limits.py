@@ -178,10 +178,11 @@ def _describe_closing(finding: CapacityFinding) -> str:
     least = finding.search.users_least
     if all(of.low is None and of.high and of.high.level == least for of in finding.of):
         return Statement("so no level distinguishes them ({how})", how=how)
-    names = format_list([each.candidate for each in finding.contenders])
-    known = all(each.low or each.high for each in finding.contenders)
+    contenders = finding.contenders
+    names = format_list([each.candidate for each in contenders])
+    known = all(each.low or each.high for each in contenders)
     because = "their brackets are too close" if known else "not every bracket is known"
-    if sum(each.is_at_end for each in finding.contenders) > 1:
+    if sum(each.is_at_end for each in contenders) > 1:
         because = "the search ends below their limits (a higher end of `find_within` shows them)"
     return Statement(
         f"it is not known which of {{names}} serves {more}, because {because} ({{how}})",
