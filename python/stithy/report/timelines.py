@@ -195,9 +195,10 @@ def _draw_events(drawing: Drawing, line: Timeline, x: alt.X, *, is_top: bool) ->
 
 
 def _list_events(line: Timeline) -> Iterator[dict[str, float | str]]:
-    begun_s = line.window.row["started_at_s"]
+    """List those of the measurement; where users work no more, nothing is drawn."""
+    begun_s, ended_s = (line.window.row[name] for name in ("started_at_s", "measure_to_s"))
     for number, (text, at_s) in enumerate(line.events.items(), start=1):
-        if at_s is not None and begun_s is not None:
+        if at_s is not None and begun_s is not None and at_s <= (ended_s or at_s):
             yield {"second": at_s - begun_s, "what": text, "number": number}
 
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 SIZE_BYTES_MAX = 2**50
 
+SWITCHES = {"True": "on", "False": "off"}
+
 
 @dataclass(frozen=True)
 class BuildTask:
@@ -159,7 +161,7 @@ class Layer:
         # Not of validated defaults: a key may have none.
         usual = type(self.spec).model_construct().model_dump(mode="json", by_alias=True)
         said = {key: each for key, each in values.items() if key == first or each != usual.get(key)}
-        return {name: str(value) for name, value in said.items()}
+        return {name: SWITCHES.get(str(value), str(value)) for name, value in said.items()}
 
     def count_usable_bytes(self, filesystem: str, sizes_bytes: Sequence[int]) -> int:
         """How much files may take on members of these sizes, bytes; on the safe side."""

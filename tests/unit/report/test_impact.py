@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 
 from stithy.analysis.between_runs import compare_runs
 from stithy.analysis.decision import Outcome, ThresholdJudgement, judge_thresholds
+from stithy.analysis.verdict import PrimaryComparison
 from stithy.metrics import Quantity
 from stithy.point import OFF, ON, Point
 from stithy.registry import plugins
 from stithy.report.between import pair_runs
 from stithy.report.context import Context
+from stithy.report.drawing.titles import compare_title
 from stithy.report.exports import ExportFormat
 from stithy.report.findings import FindingKind
 from stithy.report.page import Page
@@ -84,6 +87,18 @@ def test_a_finding_tells_it_of_every_candidate(built: Context) -> None:
     assert "throughput with backups relative to that without was 1." in said[0]
     assert " on disk and 1." in said[0]
     assert [said for said in built.findings[:1] if said.kind == "impact"] == []
+
+
+def test_titles_of_words_are_of_the_answer(built: Context) -> None:
+    """Of ON and OFF none is the highest: the figure says what the first sentence is about."""
+    values = {"disk": 1.0, "memory": 9.0}
+    for point in (WITHOUT, WITH):
+        primary = PrimaryComparison(point=point)
+        evidence = replace(built.evidence, factor="backup", primary=primary)
+        context = replace(built, evidence=evidence)
+        lines = [{"candidate": name, "level": context.positions[at], "value": values[name]}
+                 for at in (WITHOUT, WITH) for name in values]  # fmt: skip
+        assert context.at(point) in compare_title(context, lines, [], "orders").text
 
 
 def test_two_runs_are_compared_by_it(built: Context, tmp_path: Path) -> None:

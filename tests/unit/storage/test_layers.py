@@ -261,7 +261,7 @@ def test_what_no_engine_honours_is_refused_at_its_key(keys: dict[str, Any], key:
     ("zfs", {"policy": {"erasure_coding": "4+2"}, "drives": 6, "recordsize": "16 KiB"},
      "zfs raid6, recordsize 16 KiB"),
     ("zfs", {"level": "raid1", "drives": 2, "compression": "zstd:3", "deduplication": True},
-     "zfs raid1, compression zstd:3, deduplication True"),
+     "zfs raid1, compression zstd:3, deduplication on"),
     ("vdo", {"policy": {"ftt": 1, "stripe_width": 2}, "drives": 4, "compression": "none"},
      "vdo raid10, compression none"),
 ])  # fmt: skip

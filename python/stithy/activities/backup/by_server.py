@@ -26,8 +26,8 @@ class ServerBackups(Backups):
 
     def take(self, instance: Instance, log: Path) -> Cycle:
         clock, remote = self.context.session.clock, self._remote
-        began_s, held = clock.now_s(), remote.size_bytes()
         name, way = self._make_name(FOLDER), self._method
+        held, began_s = remote.size_bytes(), clock.now_s()
         because = self._watch(way.back_up_inside(remote.url, name, self.options), FOLDER, log)
         ended_s = clock.now_s()
         size = way.measure_backup(remote.url, name) if because is None else None

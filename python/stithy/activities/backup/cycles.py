@@ -163,11 +163,15 @@ class Backups:
         )
 
     def take(self, instance: Instance, log: Path) -> Cycle:
-        """Back the server up, instead of the backup before. Raises Interrupted, nothing else."""
+        """Back the server up, instead of the backup before. Raises Interrupted, nothing else.
+
+        The time is that of the method's program; the backup before was removed by then.
+        """
         context = self.context
-        began_s, size = context.session.clock.now_s(), measure_size(self._data, self._log_folder)
+        size = measure_size(self._data, self._log_folder)
         if not self.method.keeps_repository:
             context.volumes.make_tree(self.candidate, self._name(FOLDER), "backup")
+        began_s = context.session.clock.now_s()
         command = self.method.back_up(self._job, Source(instance.url, self._data))
         group = context.servers.groups.get(self._data) if self.method.reads_files else None
         because = self._run(replace(command, memory_cgroup=group), log)

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from stithy.analysis.comparisons import ComparedPair
 from stithy.analysis.effect import Effect, estimate_paired_ratio
 from stithy.analysis.evidence import Evidence
+from stithy.analysis.findings import choose_answer_level
 from stithy.analysis.statistics import BLOCKS_LEAST, bound_repeated_chance
 from stithy.analysis.verdict import WRONG_SHARE, Call, count_pairs_among, is_one_order
 from stithy.metrics import Quantity
@@ -71,6 +72,8 @@ def compare_title(
     metric: Quantity | None = None,
 ) -> Title:
     """How much of `noun` one candidate has against another, at the highest level that two have.
+
+    Of words none is the highest: there it is where the answer is, if two have that.
 
     The ratio has the direction of the answer, the later candidate of the study against the earlier
     one, also where it is below 1. `lines`, `points`: as a `Panel` has them. With fewer than two
@@ -172,7 +175,11 @@ def _estimate_effect(points: Sequence[Row], low: str, high: str, level: float) -
 
 
 def _find_farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, Point] | None:
-    for point, level in reversed(context.positions.items()):
+    levels = [*reversed(context.positions.items())]
+    if not context.is_joined:  # none is the highest
+        asked = choose_answer_level(context.evidence)
+        levels.sort(key=lambda each: each[0] != asked)
+    for point, level in levels:
         here = [row for row in lines if row["level"] == level]
         if len({row["candidate"] for row in here}) > 1:
             low = min(here, key=lambda row: row["value"])
