@@ -1,6 +1,7 @@
 """What commands show and write: help, the errors of wrong studies, plans, and a new study."""
 
 import io
+import re
 from collections.abc import Iterator
 from functools import reduce
 from pathlib import Path
@@ -54,6 +55,20 @@ def test_help_explains_every_option(name: str, accept_golden: bool) -> None:
     options = command.assemble_argument_collection(parse_docstring=True).filter_by(parse=True)
     told = [each for each in options if not each.children]  # a dataclass holds options, is none
     assert [each.name for each in told if not each.parameter.help] == []
+
+
+def test_the_page_of_commands_has_each_and_says_which_have_no_json() -> None:
+    """What groups them is none."""
+    page = (ROOT / "docs/reference/commands.md").read_text()
+    found = {" ".join(("stithy", *way)): reduce(cyclopts.App.__getitem__, way, app.build())
+             for way in WAYS.values()}  # fmt: skip
+    own = {name: of.assemble_argument_collection() for name, of in found.items()
+           if of.default_command and name != "stithy"}  # fmt: skip
+    assert [name for name in own if not re.search(f"`{name}[ `]", page)] == []
+    exceptions = page.partition(" except ")[2].partition(". ")[0]
+    assert re.findall("`(.+?)`", exceptions.replace("\n", " ")) == [
+        name for name, options in own.items() if not any("--json" in each.names for each in options)
+    ]
 
 
 @pytest.mark.parametrize("name", WRONG)
