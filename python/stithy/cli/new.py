@@ -84,8 +84,12 @@ def write_new(
         remedy = "leave out --json, or name a file"
         raise UserError("a study is printed as YAML", where="- --json", remedy=remedy)
     from stithy.engines.engine import Engine
+    from stithy.registry import plugins
     from stithy.workloads.workload import Workload
 
+    if file in plugins(Scenario):
+        remedy = f"write stithy new {file}.yaml --scenario {file}"
+        raise UserError("a scenario instead of a study file", where=file, remedy=remedy)
     require_plugin(Engine, engine, f"{engine!r} is not a database engine", "--engine")
     require_plugin(Workload, workload, f"{workload!r} is not a workload", "--workload")
     require_plugin(Scenario, scenario, f"{scenario!r} is not a scenario", "--scenario")

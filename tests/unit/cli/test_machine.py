@@ -104,6 +104,7 @@ def test_what_no_new_study_can_be_is_a_mistake(tmp_path: Path, capsys: Captured)
         ("--engine x", "one of mariadb, mysql, postgresql, sqlite, sqlserver"),
         ("--workload order_entri", "--workload: 'order_entri' is not a workload: did you mean"),
         ("--scenario backups", "'backups' is not a scenario: did you mean backup?"),
+        ("failure", "write stithy new failure.yaml --scenario failure"),
         ("--scenario block-io --size 3", "--size: the scenario block-io has no workload"),
         ("--size 0", "warehouses"),
         ("- --json", "a study is printed as YAML"),
