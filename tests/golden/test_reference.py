@@ -1,6 +1,7 @@
 """What is written from the model of the study file and from the tables is kept, and current."""
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -28,3 +29,13 @@ PAGES: dict[str, Callable[[], str]] = {
 def test_a_page_of_the_reference_is_current(path: str, accept_golden: bool) -> None:
     """Whoever changes a declaration changes its page."""
     golden.same(ROOT / path, PAGES[path](), accept_golden)
+
+
+def test_every_section_that_the_study_file_announces_is_there_once() -> None:
+    """No table is empty."""
+    page = PAGES["docs/reference/study.md"]()
+    titles = re.findall("^## (.+)", page, re.MULTILINE)
+    announced = set(re.findall("a section: `(.+?)`", page))
+    assert announced - {title.split("`")[1] for title in titles if "`" in title} == set()
+    assert len(titles) == len(set(titles))
+    assert "| --- |\n\n" not in page

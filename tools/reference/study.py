@@ -4,6 +4,7 @@ The schema cannot say all that the model checks (levels given twice, storage tha
 `stithy plan` does.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from stithy.engines.engine import Engine
 from stithy.meters.meter import Meter
 from stithy.registry import plugins
 from stithy.storage.provider import Provider
-from stithy.study.candidates import make_candidate_model
+from stithy.study.candidates import CandidateKeys, list_refused_keys, make_candidate_model
 from stithy.study.document import write_yaml
 from stithy.study.keys import list_scenarios
 from stithy.study.model import Study
@@ -31,6 +32,8 @@ def study_schema() -> dict[str, Any]:
     providers = {name: make_candidate_model(name) for name in plugins(Provider)}
     workloads = {name: workload.keys for name, workload in plugins(Workload).items()}
     candidates = _specs(providers)
+    for candidate in candidates:
+        _drop_refused_keys(candidate)
     _names(properties["candidates"], {"anyOf": candidates})
     for name in OPTIONAL:
         properties[name] = _present(properties[name])
@@ -60,6 +63,35 @@ def _present(section: dict[str, Any]) -> dict[str, Any]:
     return {**kept, **one}
 
 
+def _drop_refused_keys(candidate: dict[str, Any]) -> None:
+    """Leave out the keys that its provider refuses, and name the engines that alone have others."""
+    provider, engines = plugins(Provider)[candidate["title"]], plugins(Engine).items()
+    refused = {name: list_refused_keys(provider, engine) for name, engine in engines}
+    for field, info in CandidateKeys.model_fields.items():
+        able = [name for name, keys in refused.items() if field not in keys]
+        key = info.alias or field
+        if not able:
+            del candidate["properties"][key]
+        elif len(able) < len(engines):
+            more = f" With this provider only `engine: {' or '.join(able)}` has them."
+            candidate["properties"][key]["description"] += more
+
+
+LEVELS = {"anyOf": [{"required": ["users"]}, {"required": ["find"]}]}
+
+
+def _list_idle(scenario: str) -> list[Any]:
+    """How studies name this scenario in which nobody works."""
+    keys = plugins(Scenario)[scenario].keys
+    found = []
+    for name, key in keys.model_json_schema()["properties"].items() if keys else ():
+        words = [word for each in key.get("anyOf", [key]) for word in each.get("enum", [])]
+        if idle := [word for word in words if keys and not keys.has_users({name: word})]:
+            chosen = {"properties": {name: {"enum": idle}}, "required": [name]}
+            found.append({"properties": {"scenario": _keyed(scenario, chosen)}})
+    return found
+
+
 def _needed(scenario: str) -> dict[str, Any]:
     """The sections that a study needs, and those it may not have, if it names this scenario."""
     names = {"anyOf": [{"const": scenario}, {"type": "object", "required": [scenario]}]}
@@ -68,8 +100,14 @@ def _needed(scenario: str) -> dict[str, Any]:
         "properties": {"scenario": names},
         "required": ["scenario"] if scenario != USUAL else [],
     }
-    others = {name: False for name in OPTIONAL if name not in needed}
-    return {"if": asked, "then": {"required": list(needed), "properties": others}}
+    then: dict[str, Any] = {
+        "required": [name for name in needed if name != "load"],
+        "properties": {name: False for name in OPTIONAL if name not in needed},
+    }
+    if "load" in needed:
+        users = {"required": ["load"], "properties": {"load": LEVELS}}
+        then |= {"if": {"anyOf": _list_idle(scenario) or [False]}, "else": users}
+    return {"if": asked, "then": then}
 
 
 def _keyed(name: str, spec: dict[str, Any]) -> dict[str, Any]:
@@ -138,74 +176,82 @@ EXAMPLE = """## An example
 def reference_page(example: str) -> str:
     """The page as Markdown; `example` is the text of a study file."""
     schema = study_schema()
-    sections = [HEAD, EXAMPLE.format(text=example), *_sections(schema)]
-    return "\n".join(sections)
+    candidates = schema["properties"]["candidates"]["additionalProperties"]["anyOf"]
+    candidates.append(_share_keys(candidates))
+    return "\n".join([HEAD, EXAMPLE.format(text=example), *_Page(schema).list_sections()])
 
 
-def _sections(schema: dict[str, Any]) -> Iterator[str]:
-    top = schema["properties"]
-    yield _page_section("The file", schema)
-    for spec in top["candidates"]["additionalProperties"]["anyOf"]:
-        title = f"`candidates.<name>` with the provider `{spec['title']}`"
-        yield _page_section(title, spec)
-        yield from _sections_below("candidates.<name>", spec)
-    yield _page_section("`database`", schema["$defs"]["Database"])
-    for spec in top["workload"]["anyOf"]:
-        yield _page_section(f"`workload` with the name `{spec['title']}`", spec)
+def _share_keys(candidates: list[dict[str, Any]]) -> dict[str, Any]:
+    """Take the keys of every candidate from all providers that allow them, as one more section."""
+    names = [info.alias or field for field, info in CandidateKeys.model_fields.items()]
+    able = [each for each in candidates if each["properties"].keys() >= set(names)]
+    keys = {name: [each["properties"].pop(name) for each in able][0] for name in names}
+    title = "` or `".join(each["title"] for each in able)
+    return {"title": title, "description": "What these have in common.", "properties": keys}
+
+
+_KINDS = {
+    "candidates.<name>": "with the provider",
+    "workload": "with the name",
+    "power.meters.<name>": "of the kind",
+}
+"""How titles say of which plug-in a section is."""
+
+_Section = tuple[str, str, dict[str, Any]]
+"""Its path, of what it is, and the schema of its keys."""
+
+
+class _Page:
+    """The sections of a schema, each after the one that announces it, and equal ones once."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._schema = schema
+        self._places: dict[str, str] = {}
+
+    def list_sections(self) -> Iterator[str]:
+        """List the texts of all sections."""
+        return self._write("The file", self._schema, "")
+
+    def _write(self, title: str, spec: dict[str, Any], path: str) -> Iterator[str]:
+        """Write a section, and those that its keys announce."""
+        rows, below = [], []
         for name, key in spec["properties"].items():
-            if "properties" in key:
-                yield _page_section(f"`workload.{name}` with the name `{spec['title']}`", key)
-    yield _page_section("`load`", schema["$defs"]["Load"])
-    for spec in top["scenario"]["anyOf"][1:]:
-        for name, keys in spec["properties"].items():
-            choice = plugins(Scenario)[name].choice
-            of_kind = f" with `{choice}: {keys['title']}`" if choice else ""
-            yield _page_section(f"`scenario.{name}`{of_kind}", keys)
-    yield _page_section("`primary`", schema["$defs"]["Primary"])
-    yield _page_section("`quiet`", schema["$defs"]["Quiet"])
-    yield _page_section("`collect`", schema["$defs"]["Collect"])
-    yield _page_section("`collect.exporters.<name>`", schema["$defs"]["ExporterKeys"])
-    power = schema["$defs"]["Power"]
-    yield _page_section("`power`", power)
-    for spec in power["properties"]["meters"]["additionalProperties"]["anyOf"]:
-        yield _page_section(f"`power.meters.<name>` of the kind `{spec['title']}`", spec)
-    for name, of in COSTS.items():
-        yield _page_section(f"`{name}`", schema["$defs"][of])
+            at = f"{path}.{name}".lstrip(".")
+            found = list(self._list_kinds(at, key))
+            same = json.dumps([spec["properties"] for *_, spec in found])
+            below += found if same not in self._places else []
+            rows.append(_row(spec, name, key, self._places.setdefault(same, at)))
+        head = ["| key | meaning | value | default | example |", "| --- | --- | --- | --- | --- |"]
+        yield "\n".join([f"## {title}", "", spec["description"], "", *head, *rows, ""])
+        for at, of_kind, keys in below:
+            yield from self._write(f"`{at}`{of_kind}", keys, at)
+
+    def _list_kinds(self, at: str, key: dict[str, Any]) -> Iterator[_Section]:
+        """List the sections that a key announces."""
+        if at == "scenario":
+            for spec in key["anyOf"][1:]:
+                ((name, keys),) = spec["properties"].items()
+                choice = plugins(Scenario)[name].choice
+                yield f"{at}.{name}", f" with `{choice}: {keys['title']}`" if choice else "", keys
+            return
+        named = [key.get("additionalProperties"), *key.get("patternProperties", {}).values()]
+        if values := [each for each in named if isinstance(each, dict)]:
+            at, key = f"{at}.<name>", values[0]
+        found = [self._schema["$defs"][each["$ref"].rpartition("/")[2]] if "$ref" in each else each
+                 for each in key.get("anyOf", [key])]  # fmt: skip
+        specs = [each for each in found if each.get("properties") and "title" in each]
+        for spec in specs:
+            yield at, f" {_KINDS[at]} `{spec['title']}`" if at in _KINDS else "", spec
 
 
-COSTS = {
-    "cost": "Pricing", "cost.duty": "Duty", "cost.site": "SiteCost",
-    "cost.items.<name>": "PricedItem", "cost.items.<name>.per_gb": "ListRate",
-    "cost.licences.<name>": "Licence",
-}  # fmt: skip
-"""The sections of prices, and their models."""
-
-
-def _sections_below(above: str, schema: dict[str, Any]) -> Iterator[str]:
-    """The sections of keys that have keys of their own; equal ones are reported once."""
-    found: dict[tuple[str, ...], list[str]] = {}
-    for name, key in schema["properties"].items():
-        if "properties" in key:
-            found.setdefault(tuple(key["properties"]), []).append(name)
-    for names in found.values():
-        titles = ", ".join([f"`{above}.{names[0]}`", *(f"`….{name}`" for name in names[1:])])
-        key = schema["properties"][names[0]]
-        yield _page_section(titles, key)
-        yield from _sections_below(f"{above}.{names[0]}", key)
-
-
-def _page_section(title: str, schema: dict[str, Any]) -> str:
-    rows = [_row(schema, name, each) for name, each in schema["properties"].items()]
-    head = ["| key | meaning | value | default | example |", "| --- | --- | --- | --- | --- |"]
-    return "\n".join([f"## {title}", "", schema["description"], "", *head, *rows, ""])
-
-
-def _row(schema: dict[str, Any], name: str, key: dict[str, Any]) -> str:
-    needed = name in schema.get("required", [])
-    default = "required" if needed else f"`{write_yaml(key['default'])}`"
+def _row(spec: dict[str, Any], name: str, key: dict[str, Any], section: str) -> str:
+    default = "required" if name in spec.get("required", []) else write_yaml(key["default"])
+    marked = default == "required" or "`" in default
     examples = key.get("examples", [])
-    example = f"`{write_yaml(examples[0])}`" if examples else ""
-    cells = [f"`{name}`", key.get("description", ""), _value_kind(key), default, example]
+    cells = [
+        f"`{name}`", key.get("description", ""), _value_kind(key, section),
+        default if marked else f"`{default}`", f"`{write_yaml(examples[0])}`" if examples else "",
+    ]  # fmt: skip
     return f"| {' | '.join(each.replace('|', chr(92) + '|') for each in cells)} |"
 
 
@@ -213,8 +259,8 @@ _PATTERNS = {"min": "a duration", "iB": "a size"}
 """What a text is whose pattern has this part."""
 
 
-def _value_kind(key: dict[str, Any]) -> str:
-    """What a key takes, in words."""
+def _value_kind(key: dict[str, Any], section: str = "") -> str:
+    """What a key takes, in words; `section` is where the keys below it are."""
     if "enum" in key or "const" in key:
         choices = key.get("enum", [key.get("const")])
         return " or ".join(f"`{each}`" for each in choices)
@@ -222,13 +268,15 @@ def _value_kind(key: dict[str, Any]) -> str:
     if any("enum" in each for each in choices):
         return " or ".join(dict.fromkeys(map(_value_kind, choices)))
     if len(choices) == 1:  # an optional value
-        return _value_kind(choices[0])
+        return _value_kind(choices[0], section)
     if choices and not any(part in each for each in choices for part in ("$ref", "properties")):
         return " or ".join(map(_value_kind, choices))
     if key.get("additionalProperties") is False and "title" not in key:
         return f"`{{{', '.join(f'{name}: …' for name in key['properties'])}}}`"
+    if key.get("properties") == {}:
+        return "`{}`: it has no keys"
     if "$ref" in key or "anyOf" in key or "properties" in key:
-        return "a section, see below"
+        return f"a section: `{section}`"
     if key.get("pattern", "").endswith(r"%\s*$"):
         return "a percentage"
     if "/" in key.get("pattern", ""):

@@ -57,7 +57,7 @@ Currency = Annotated[str, AfterValidator(check_currency)]
 class ListRate(BaseModel):
     """The price of one for a month; `free` of them cost nothing, and more than `most` are not sold.
 
-    A list has no rate of what costs nothing.
+    A list leaves out rates that cost nothing.
     """
 
     model_config = _KEYS

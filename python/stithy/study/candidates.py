@@ -278,20 +278,26 @@ def find_url_conflicts(study: "Study", data: Mapping[str, Any]) -> Iterator[Viol
     yield from _check_database(study, data)
 
 
-def _list_followed(study: "Study") -> frozenset[str]:
-    database = study.given_database
-    is_set = database is not None and get_engine(database.engine).is_set_by_url
-    return frozenset({"settings"}) if is_set else frozenset()
+def _list_followed(engine: Engine | None) -> frozenset[str]:
+    return frozenset({"settings"}) if engine and engine.is_set_by_url else frozenset()
+
+
+def list_refused_keys(provider: Provider, engine: Engine | None) -> Mapping[str, str]:
+    """List those of `CandidateKeys` that a provider's candidates may not have, by field."""
+    keys = CandidateKeys.model_fields.items() if provider.is_by_url else ()
+    followed = _list_followed(engine)
+    return {field: info.alias or field for field, info in keys if field not in followed}
 
 
 def _check_candidate(study: "Study", name: str, url: str) -> Iterator[Violation]:
-    given = study.candidates[name].spec.model_fields_set & set(CandidateKeys.model_fields)
-    for field in sorted(given - _list_followed(study)):
-        key = CandidateKeys.model_fields[field].alias or field
+    candidate, database = study.candidates[name], study.given_database
+    engine = get_engine(database.engine) if database else None
+    refused = list_refused_keys(candidate.kind, engine)
+    for field in sorted(candidate.spec.model_fields_set & refused.keys()):
+        key = refused[field]
         yield Violation(ELSEWHERE, "leave this key out", key, ("candidates", name, key))
-    database = study.given_database
-    if database and urlsplit(url).scheme not in plugins(Engine)[database.engine].url_schemes:
-        what = f"the URL of another engine than {database.engine}"
+    if engine and urlsplit(url).scheme not in engine.url_schemes:
+        what = f"the URL of another engine than {engine.name}"
         yield Violation(what, "correct `database.engine`", url, ("candidates", name, "url"))
 
 
@@ -299,15 +305,16 @@ def _check_database(study: "Study", data: Mapping[str, Any]) -> Iterator[Violati
     database, given = study.given_database, data.get("database")
     if database is None or not isinstance(given, Mapping):
         return
-    if not plugins(Engine)[database.engine].has_remote:
-        able = [name for name, engine in plugins(Engine).items() if engine.has_remote]
+    engine = get_engine(database.engine)
+    if not engine.has_remote:
+        able = [name for name, other in plugins(Engine).items() if other.has_remote]
         what = "an engine that has no databases by URL"
         yield Violation(what, f"use {' or '.join(able)}", database.engine, ("database", "engine"))
     for key in ("memory", "cpus", "programs", "settings"):
-        if key in given and key not in _list_followed(study):
+        if key in given and key not in _list_followed(engine):
             right = "leave this key out, and set up the server itself"
             yield Violation(ELSEWHERE, right, given[key], ("database", key))
-    methods, engine = plugins(RestoreMethod), get_engine(database.engine)
+    methods = plugins(RestoreMethod)
     if methods[database.restore].needs_files(engine):
         able = [
             name

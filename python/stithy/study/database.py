@@ -229,6 +229,7 @@ class Database(BaseModel):
 
     restore: Annotated[str, require_plugin(RestoreMethod, "not a restore method")] = Field(
         default=DEFAULT_RESTORE,
+        json_schema_extra={"default": f"{DEFAULT_RESTORE}; required of databases by URL"},
         description=(
             "How the database gets back to its loaded state before each window. "
             f"{_RESTORES} See docs/explanation/method.md."

@@ -124,10 +124,9 @@ def _read_or_search(users: Any, check: ValidatorFunctionWrapHandler) -> Any:
     return () if users is _SEARCHED else check(users)
 
 
-def _read_levels_or_search(schema: dict[str, Any]) -> None:
-    """What an editor knows of it: one of the two is needed."""
-    schema["required"] = [name for name in schema["required"] if name != "users"]
-    schema["anyOf"] = [{"required": ["users"]}, {"required": ["find"]}]
+def _leave_out_users(schema: dict[str, Any]) -> None:
+    """What an editor knows of it: the scenario says whether levels or a search are needed."""
+    schema["required"].remove("users")
 
 
 class Precondition(BaseModel):
@@ -152,7 +151,7 @@ class Precondition(BaseModel):
 class Load(Levels, BaseModel):
     """The virtual users: how many, how busy, and for how long."""
 
-    model_config = ConfigDict(**_STRICT, json_schema_extra=_read_levels_or_search)
+    model_config = ConfigDict(**_STRICT, json_schema_extra=_leave_out_users)
 
     users: Annotated[
         tuple[Users, ...],
@@ -160,7 +159,7 @@ class Load(Levels, BaseModel):
         AfterValidator(_read_ladder),
         WrapValidator(_read_or_search),
     ] = Field(
-        json_schema_extra={"default": "required without a search"},
+        json_schema_extra={"default": "required without a search, if anybody works"},
         description=(
             "The levels: numbers of virtual users. They are measured in this order, the level of "
             "the primary question last unless there is `repeat`. With `vary`, and in scenarios "

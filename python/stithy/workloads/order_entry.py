@@ -145,9 +145,10 @@ class OrderEntryKeys(WorkloadKeys):
     )
     procedures: bool | None = Field(
         default=None,
+        json_schema_extra={"default": "true where the engine has them, else false"},
         description=(
             "Whether transactions are procedures in the server. `false` sends plain prepared "
-            "SQL instead. By default procedures where the engine has them."
+            "SQL instead."
         ),
         examples=[False],
     )

@@ -4,12 +4,12 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # it has no types
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ruamel.yaml import YAML
 
 from reference.study import study_schema
 from stithy.errors import UserError
@@ -139,15 +139,23 @@ def test_what_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_editors_and_stithy_agree(root: Path) -> None:
-    """The schema is closed everywhere, accepts the demo and refuses what is wrong."""
+    """The schema is closed everywhere, accepts every shipped study and refuses what is wrong."""
     schema = study_schema()
     for each in (schema, *schema["$defs"].values()):
         assert each["additionalProperties"] is False
     validator = jsonschema.Draft202012Validator(schema)
-    demo = YAML(typ="safe", pure=True).load((root / "studies/demo.yaml").read_text())
-    assert list(validator.iter_errors(demo)) == []
-    demo["load"] |= {"duration": "20 parsecs", "userz": 1}
-    assert len(list(validator.iter_errors(demo))) == 2
+    paths = sorted((root / "studies").rglob("*.yaml"))
+    shipped = {path.stem: read_document(path.name, path.read_text()).data for path in paths}
+    for name, data in shipped.items():
+        assert [each.message for each in validator.iter_errors(data)] == [], name
+    demo: Any = shipped["demo"]
+    by_url = {"a": {"url": "postgresql://me@db/a", "roles": {}}, "b": {"path": "/b", "roles": {}}}
+    for wrong, count in (
+        ({"load": {"duration": "20 s"}}, 1),
+        ({"load": {**demo["load"], "duration": "20 parsecs", "userz": 1}}, 2),
+        ({"candidates": by_url}, 1),
+    ):
+        assert len(list(validator.iter_errors(demo | wrong))) == count
     for key in list_all_keys():
         assert (key.info.description or "").endswith("."), key.dotted
 

@@ -119,8 +119,8 @@ class RandomFaults(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    count: int = Field(default=20, ge=1, le=1000, description="How many.", examples=[50])
-    seed: int = Field(default=1, ge=0, lt=2**63, description="By what.", examples=[7])
+    count: int = Field(default=20, ge=1, le=1000, description="How many are drawn.", examples=[50])
+    seed: int = Field(default=1, ge=0, lt=2**63, description="Seed of the draw.", examples=[7])
 
 
 class LoadDuring(BaseModel):

@@ -18,6 +18,7 @@ from stithy.units import FrozenModel, make_rule_error, require
 EXAMPLE = f"{get_engine(DEMO_ENGINE).url_schemes[0]}://bench@db-a.example:5432/bench"
 SECRETS = ("password", "passfile", "sslpassword", "sslkey")
 """Options of a URL that are secrets, or name a file for one."""
+USUAL_PASSWORD = "that of PGPASSWORD or ~/.pgpass for PostgreSQL, else none"
 
 _IS_VARIABLE = require(str.isidentifier, "not the name of a variable", "such as DB_A_PASSWORD")
 
@@ -47,13 +48,13 @@ class UrlSpec(FrozenModel):
     )
     password_env: Annotated[str, _IS_VARIABLE] | None = Field(
         default=None,
-        json_schema_extra={"default": "no password"},
+        json_schema_extra={"default": USUAL_PASSWORD},
         description="Environment variable that holds the password of its user.",
         examples=["DB_A_PASSWORD"],
     )
     password_file: str | None = Field(
         default=None,
-        json_schema_extra={"default": "no password"},
+        json_schema_extra={"default": USUAL_PASSWORD},
         description="File that holds it instead; its owner alone may read it.",
         examples=["~/.stithy-db-a"],
     )
