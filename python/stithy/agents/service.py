@@ -43,7 +43,7 @@ def serve_scheduler(site: SchedulerSite, tell: Tell) -> None:
         raise InfrastructureError(problem, where=site.address, remedy=remedy) from error
 
 
-def serve_agent(site: SchedulerSite, name: str, tell: Tell) -> None:
+def serve_agent(site: SchedulerSite, name: str, port: int, tell: Tell) -> None:
     """Join the scheduler, again and again, until a signal comes or the agent is removed.
 
     Raises PreconditionError where there is no hammer here.
@@ -61,7 +61,7 @@ def serve_agent(site: SchedulerSite, name: str, tell: Tell) -> None:
         while True:
             if told is None:
                 tell(f"agent {name} looks for the scheduler at {site.address}")
-            if (because := await join(site, name, tell)) not in (None, told):
+            if (because := await join(site, name, tell, port)) not in (None, told):
                 tell(f"agent {name} waits, and tries again: {because}")
             told = because
             if LEAVING.is_set():
@@ -71,28 +71,33 @@ def serve_agent(site: SchedulerSite, name: str, tell: Tell) -> None:
     _run_until_signal(serve)
 
 
-async def join(site: SchedulerSite, name: str, tell: Tell) -> str | None:
-    """Work for a scheduler until it is gone, or the agent is to leave; says why it is kept out."""
+async def join(site: SchedulerSite, name: str, tell: Tell, port: int = 0) -> str | None:
+    """Work for a scheduler until it is gone, or the agent is to leave; says why it is kept out.
+
+    `port` 0: the scheduler reaches it at any that is free.
+    """
     try:
         async with connect(site, SystemClock()):  # Dask does not say why a worker is kept out
             pass
-        await _work(site, name, tell)
+        await _work(site, name, tell, port)
     except PreconditionError as error:
         return error.text
     except (OSError, RuntimeError) as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno:
+            return f"it cannot listen at port {port}: {give_reason(error.__cause__)}"
         has_other = isinstance(error.__cause__, ValueError)  # what Dask raises for a name
         return f"the scheduler has {'another' if has_other else 'not taken in'} agent {name}"
     return None
 
 
-async def _work(site: SchedulerSite, name: str, tell: Tell) -> None:
+async def _work(site: SchedulerSite, name: str, tell: Tell, port: int) -> None:
     from distributed import Worker
     from distributed.utils import get_ip
 
     with make_folder() as folder:
         worker = Worker(
             site.address, name=name, nthreads=1, memory_limit=0, host=get_ip(site.host, site.port),
-            security=site.security, local_directory=folder, dashboard_address=LOOPBACK,
+            port=port, security=site.security, local_directory=folder, dashboard_address=LOOPBACK,
             death_timeout=10,
         )  # fmt: skip
         async with worker:

@@ -6,7 +6,7 @@ from stithy.cli.talk.render import say
 from stithy.needs import OwnProgram, PythonPackage
 
 
-def agent(address: str = DEFAULT, /, *, name: str, tls: Tls = None) -> None:
+def agent(address: str = DEFAULT, /, *, name: str, port: int = 0, tls: Tls = None) -> None:
     """Join a scheduler as an agent, and let users of studies work from this host, until Ctrl-C.
 
     The load itself is the native hammer, which the agent starts for each window. A hammer ends by
@@ -26,11 +26,14 @@ def agent(address: str = DEFAULT, /, *, name: str, tls: Tls = None) -> None:
         Where the scheduler listens.
     name
         What studies call this agent (`agents`).
+    port
+        Port at which the scheduler reaches this agent, for a firewall to let through; 0 is any that
+        is free.
     """
     from stithy.agents.service import serve_agent
     from stithy.agents.site import find_site
 
-    serve_agent(find_site(address, tls), name, say)
+    serve_agent(find_site(address, tls), name, port, say)
 
 
 COMMAND = agent

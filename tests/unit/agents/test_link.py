@@ -139,19 +139,25 @@ def test_idle_processes_wake_at_most_twice_a_second() -> None:
         assert min(asyncio.run(list_periods_ms())) >= 500
 
 
-def test_an_agent_whose_name_is_taken_says_so() -> None:
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_agent_whose_name_or_port_is_taken_says_so() -> None:
     """It would wait in silence for the end of the other."""
 
-    async def join_beside() -> str | None:
+    async def join_beside(name: str) -> str | None:
         how = {"dashboard": False, "dashboard_address": LOOPBACK}
         async with (
             Scheduler(host="127.0.0.1", port=0, **how) as scheduler,
-            Worker(scheduler.address, name="a", nthreads=1, **how),
+            Worker(scheduler.address, name="a", nthreads=1, port=taken, **how),
         ):
-            return await join(SchedulerSite(scheduler.address), "a", print)
+            return await join(SchedulerSite(scheduler.address), name, print, port)
 
+    taken, port = find_free_port("127.0.0.1"), 0
     with use_settings():
-        assert asyncio.run(join_beside()) == "the scheduler has another agent a"
+        assert asyncio.run(join_beside("a")) == "the scheduler has another agent a"
+        port = taken
+        because = f"it cannot listen at port {taken}: address already in use"
+        assert asyncio.run(join_beside("b")) == because
+    gc.collect()
 
 
 def test_a_site_is_an_address_with_a_scheme(tmp_path: Path) -> None:
