@@ -16,17 +16,17 @@ def keys(**more: Any) -> BrokerageKeys:
 
 @pytest.mark.parametrize(
     "more",
-    [{"customers": 1500}, {"customers": 0}, {"days": 11}, {"price_period": 5}, {"skew_part": 0}],
+    [{"customers": 1500}, {"customers": 0}, {"days": 7}, {"price_period": 5}, {"skew_part": 0}],
 )
 def test_what_is_no_size_is_refused(more: dict[str, Any]) -> None:
-    """Customers come in thousands, days from 12; a time has its unit."""
+    """Customers come in thousands, days from 8; a time has its unit."""
     with pytest.raises(ValidationError):
         keys(**more)
 
 
-def test_a_load_unit_with_twelve_days_is_the_least() -> None:
+def test_a_load_unit_with_eight_days_is_the_least() -> None:
     """As the specified load unit, with the fewest days that fill every list."""
-    assert keys().size == BROKERAGE.fit_size(1) == {"customers": 1000, "days": 12}
+    assert BROKERAGE.fit_size(1) == {"customers": 1000, "days": 8}
     assert BROKERAGE.parse_size("customers=2000,days=30") == {"customers": 2000, "days": 30}
     assert 0.7e9 < BROKERAGE.data_bytes(keys().size) < 0.8e9
 

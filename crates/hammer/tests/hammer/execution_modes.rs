@@ -129,7 +129,8 @@ async fn procedures_and_plain_sql_leave_the_same_rows() {
     );
     jobs::assert_all_conditions_hold(&second, WAREHOUSES).await;
     let (folder, server) = (Folder::new(), MariaDb::start(&[]));
-    jobs::done(&jobs::prepare(&folder.url(""), WAREHOUSES, 2)).await;
+    // However many loaders split the rows.
+    jobs::done(&jobs::prepare(&folder.url(""), WAREHOUSES, 7)).await;
     assert_eq!(
         screens,
         act::<sqlite::Target, OnSqlite>(&folder.url(""), false).await

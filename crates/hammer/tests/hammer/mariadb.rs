@@ -32,7 +32,8 @@ const DAMAGES: &str = "
 /// How many rows then break each condition.
 const BROKEN: [i64; 12] = [2, 2, 1, 2, 3, 5, 1, 2, 2, 2, 3, 2];
 
-async fn broken_now<P: Pair>(control: &impl Control) -> Vec<i64> {
+/// How many rows break each condition.
+pub async fn broken_now<P: Pair>(control: &impl Control) -> Vec<i64> {
     let mut broken = Vec::new();
     for condition in OrderEntry::<P>::conditions(&support::LOADED) {
         let query = condition.counting_sql();
@@ -108,7 +109,6 @@ async fn assert_runs_keep_what_they_acknowledge(url: &str, cases: &[(bool, Isola
         let job = RunJob {
             workload: jobs::order_entry_with(WAREHOUSES, json!({"procedures": procedures})),
             isolation,
-            ramp_up_s: 0.2,
             ledger: Some(place.text()),
             ..jobs::run(url, WAREHOUSES, 8, 1.2)
         };
@@ -152,7 +152,6 @@ async fn a_kill_loses_what_was_not_written() {
         let (url, place) = (server.url(), Place::new(setting));
         let job = RunJob {
             error_limit: 100,
-            ramp_up_s: 0.2,
             ledger: Some(place.text()),
             ..jobs::run(&url, WAREHOUSES, 4, 60.0)
         };

@@ -32,21 +32,21 @@ const MIXES: [&str; 7] = [
     "insert",
 ];
 
-fn choice(more: Json) -> WorkloadChoice {
+pub fn choice(more: Json) -> WorkloadChoice {
     let mut choice = json!({"name": "oltp", "tables": TABLES, "rows": ROWS});
     let keys = choice.as_object_mut().unwrap();
     keys.extend(more.as_object().unwrap().clone());
     serde_json::from_value(choice).unwrap()
 }
 
-fn run(url: &str, more: Json) -> RunJob {
+pub fn run(url: &str, more: Json) -> RunJob {
     RunJob {
         workload: choice(more),
         ..jobs::run(url, 1, 4, 1.0)
     }
 }
 
-fn prepare(url: &str, data: DataShape) -> Job {
+pub fn prepare(url: &str, data: DataShape) -> Job {
     Job::Prepare(PrepareJob {
         wire: WIRE_VERSION,
         url: url.into(),
@@ -57,7 +57,7 @@ fn prepare(url: &str, data: DataShape) -> Job {
     })
 }
 
-async fn broken(url: &str, after_load: bool) -> Vec<u32> {
+pub async fn broken(url: &str, after_load: bool) -> Vec<u32> {
     let job = Job::Check(CheckJob {
         wire: WIRE_VERSION,
         url: url.into(),
@@ -71,7 +71,7 @@ async fn broken(url: &str, after_load: bool) -> Vec<u32> {
     }
 }
 
-async fn verified(url: &str, place: &Place) -> LedgerSummary {
+pub async fn verified(url: &str, place: &Place) -> LedgerSummary {
     let job = Job::VerifyLedger(VerifyLedgerJob {
         wire: WIRE_VERSION,
         url: url.into(),

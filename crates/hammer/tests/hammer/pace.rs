@@ -34,6 +34,7 @@ async fn a_run_over_a_server_that_stands_still_can_be_stopped() {
     let url = instance.loaded_database();
     let job = RunJob {
         connections: Some(8),
+        ramp_up_s: 1.0,
         ..jobs::run(&url, 1, 200, 1.0)
     };
     let (stopper, stop) = stop_pair();
@@ -76,6 +77,7 @@ async fn many_users_share_few_connections() {
         connections: Some(4),
         pace: Pace::Think { mean_s: 1.0 },
         workload: order_entry_with(1, json!({"deferred_delivery": true})),
+        ramp_up_s: 1.0,
         ..jobs::run(&url, 1, 200, 4.0)
     };
     let (_, summary) = run(job, |_| ()).await;
@@ -158,35 +160,35 @@ async fn what_is_due_and_not_begun_is_counted() {
 #[tokio::test]
 async fn users_touch_only_the_warehouses_in_reach() {
     let instance = support::shared();
-    let url = instance.loaded_database_of(3);
+    let url = instance.loaded_database_of(2);
     let job = RunJob {
-        workload: order_entry_with(3, json!({"warehouses_touched": 2})),
-        ..jobs::run(&url, 3, 4, 2.0)
+        workload: order_entry_with(2, json!({"warehouses_touched": 1})),
+        ..jobs::run(&url, 2, 4, 1.0)
     };
     let (_, summary) = run(job, |_| ()).await;
     let told = &summary.workload;
     assert_eq!(
-        (&json!(2), &json!(3)),
+        (&json!(1), &json!(2)),
         (&told["units_touched"], &told["units_total"])
     );
     let sizes = summary.sizes;
-    assert!(sizes.database_bytes > Some(200 << 20) && sizes.cache_bytes.is_some());
+    assert!(sizes.database_bytes > Some(150 << 20) && sizes.cache_bytes.is_some());
     let orders = "SELECT string_agg((n > 30000)::text, ' ' ORDER BY w) FROM \
          (SELECT o_w_id AS w, count(*) AS n FROM orders GROUP BY 1) AS counted";
-    assert_eq!("true true false", instance.sql_at(&url, orders));
+    assert_eq!("true false", instance.sql_at(&url, orders));
     let bound = RunJob {
-        workload: order_entry_with(3, json!({"users_per_warehouse": 4, "profile": "hammerdb"})),
+        workload: order_entry_with(2, json!({"users_per_warehouse": 4, "profile": "hammerdb"})),
         seed: 9,
-        ..jobs::run(&url, 3, 8, 2.0)
+        ..jobs::run(&url, 2, 4, 1.0)
     };
     let (_, summary) = run(bound, |_| ()).await;
     let told = &summary.workload;
     assert_eq!(
-        (&json!(2), &json!("hammerdb")),
+        (&json!(1), &json!("hammerdb")),
         (&told["units_touched"], &told["profile"])
     );
-    assert_eq!("true true false", instance.sql_at(&url, orders));
-    assert_all_conditions_hold(&url, 3).await;
+    assert_eq!("true false", instance.sql_at(&url, orders));
+    assert_all_conditions_hold(&url, 2).await;
     instance.drop_database(&url);
 }
 
@@ -213,6 +215,7 @@ async fn lost_connections_come_back() {
          WHERE application_name = 'stithy-hammer' AND datname = current_database()";
     let job = RunJob {
         reconnect_limit_s: 20.0,
+        ramp_up_s: 1.0,
         ..jobs::run(&url, 1, 6, 4.0)
     };
     let (seconds, summary) = run(job, |second| {
@@ -270,6 +273,7 @@ async fn a_server_that_comes_back_is_waited_for() {
     let url = instance.loaded_database();
     let job = RunJob {
         reconnect_limit_s: 60.0,
+        ramp_up_s: 1.0,
         ..jobs::run(&url, 1, 4, 8.0)
     };
     let mut restarting = None;

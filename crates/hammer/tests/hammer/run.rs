@@ -28,15 +28,16 @@ fn assert_orders_agree(numbers: &Proof) {
 async fn a_run_leaves_exactly_what_it_acknowledged() {
     let instance = support::shared();
     for procedures in [true, false] {
-        let url = instance.loaded_database_of(3);
+        let url = instance.loaded_database_of(2);
         let place = Place::new(&format!("agrees-{procedures}"));
         let folder = std::env::temp_dir().join(format!("stithy-run-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let job = RunJob {
-            workload: order_entry_with(3, json!({"procedures": procedures})),
+            workload: order_entry_with(2, json!({"procedures": procedures})),
             ledger: Some(place.text()),
             hlog_stem: Some(folder.join("window").display().to_string()),
-            ..jobs::run(&url, 3, 6, 2.0)
+            ramp_up_s: 1.0,
+            ..jobs::run(&url, 2, 6, 2.0)
         };
         let (seconds, summary) = run(job, |_| ()).await;
         assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
@@ -50,7 +51,7 @@ async fn a_run_leaves_exactly_what_it_acknowledged() {
         assert_logs_hold_all(&folder, &seconds);
         std::fs::remove_dir_all(&folder).unwrap();
         let count = |sql| instance.sql_at(&url, sql);
-        let (findings, ledger) = verified(&url, 3, &place).await;
+        let (findings, ledger) = verified(&url, 2, &place).await;
         assert!(
             ledger.holds && findings.is_empty(),
             "{ledger:?} {findings:?}"
@@ -60,8 +61,8 @@ async fn a_run_leaves_exactly_what_it_acknowledged() {
         assert_eq!(
             [orders.to_string(), payments.to_string()],
             [
-                count("SELECT count(*) - 90000 FROM orders"),
-                count("SELECT count(*) - 90000 FROM history")
+                count("SELECT count(*) - 60000 FROM orders"),
+                count("SELECT count(*) - 60000 FROM history")
             ]
         );
         let written = summary.ledger.unwrap();
@@ -71,7 +72,7 @@ async fn a_run_leaves_exactly_what_it_acknowledged() {
             ledger.entries["order"].refused > 0,
             "one order in a hundred is rolled back"
         );
-        assert_all_conditions_hold(&url, 3).await;
+        assert_all_conditions_hold(&url, 2).await;
         instance.drop_database(&url);
     }
 }

@@ -8,11 +8,13 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::OnceLock;
 
-use crate::support::{self, jobs, Instance};
+use crate::oltp;
+use crate::support::{self, jobs, Instance, Place};
+use serde_json::json;
 use stithy_hammer::engines::postgresql;
 use stithy_hammer::engines::{Access, Answer, Batch, Control, Row, Session, Target};
 use stithy_hammer::error::HammerError;
-use stithy_wire::{Job, Message};
+use stithy_wire::{DataShape, Job, Message, RunJob, WarmUpJob};
 
 /// The name that certificates are for.
 const NAME: &str = "db.test";
@@ -175,18 +177,25 @@ async fn every_job_works_over_tls() {
     server.instance.sql("postgres", "CREATE DATABASE jobs");
     let options = format!("sslmode=verify-full&sslrootcert={}", server.file("ca.crt"));
     let url = server.url("jobs", &options);
-    jobs::done(&jobs::prepare(&url, 1, 2)).await;
-    let ledger = server.file("ledger");
-    let mut run = jobs::run(&url, 1, 4, 1.0);
-    run.ledger = Some(ledger.clone());
-    let messages = jobs::done(&Job::Run(run)).await;
-    let Some(Message::RunSummary(summary)) = messages.last() else {
-        panic!("no summary: {messages:?}");
+    jobs::done(&oltp::prepare(&url, DataShape::default())).await;
+    let place = Place::new("tls");
+    let run = RunJob {
+        ledger: Some(place.text()),
+        ..oltp::run(&url, json!({}))
     };
+    let (_, summary) = jobs::window(run, |_| ()).await;
     assert!(summary.complete && summary.commits > 0, "{summary:?}");
-    jobs::done(&jobs::warm_up(&url, 1, 100)).await;
-    jobs::assert_all_conditions_hold(&url, 1).await;
-    jobs::done(&jobs::verify_ledger(&url, 1, &ledger)).await;
+    let Job::WarmUp(warm_up) = jobs::warm_up(&url, 1, 100) else {
+        unreachable!("a warm-up job is one");
+    };
+    let workload = oltp::choice(json!({}));
+    jobs::done(&Job::WarmUp(WarmUpJob {
+        workload,
+        ..warm_up
+    }))
+    .await;
+    assert!(oltp::broken(&url, false).await.is_empty());
+    assert!(oltp::verified(&url, &place).await.holds);
     let mut calibrate = jobs::calibrate(&url, 2, 0.05);
     if let Job::Calibrate(job) = &mut calibrate {
         job.think_s = None; // numbers of users are only tried where users pause

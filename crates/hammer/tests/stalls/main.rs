@@ -100,6 +100,7 @@ async fn try_an_open_loop() -> (f64, u64) {
             arrivals: Arrivals::Constant,
         },
         hlog_stem: Some(folder.join("w").display().to_string()),
+        ramp_up_s: 1.0,
         ..jobs::run(&url, 1, 16, 6.0)
     };
     let (summary, stall) = run_with_a_stall(instance, job).await;
@@ -143,6 +144,7 @@ async fn misses_what_users_would_have_begun(duration_s: f64) {
         let url = instance.loaded_database();
         let job = RunJob {
             pace: Pace::Think { mean_s: 0.05 },
+            ramp_up_s: 1.0,
             ..jobs::run(&url, 1, 8, duration_s)
         };
         let (summary, stall) = run_with_a_stall(instance, job).await;

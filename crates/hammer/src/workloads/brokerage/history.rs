@@ -275,6 +275,7 @@ impl Book {
 
 #[cfg(test)]
 mod tests {
+    use super::super::options::DAYS_MIN;
     use super::*;
 
     /// A history that was left goes on as if it had not been.
@@ -312,7 +313,7 @@ mod tests {
         assert!((share(cash) - 0.92).abs() < 0.005, "{}", share(cash));
         assert!((share(limits) - 0.4).abs() < 0.005, "{}", share(limits));
         assert!((1.2..1.45).contains(&share(changes)), "{}", share(changes));
-        assert!(trades.iter().all(|trades| *trades >= 50));
+        assert!(trades.iter().all(|trades| trades / 12 * DAYS_MIN >= 50));
         let held: usize = (0..UNIT_ACCOUNTS as usize)
             .map(|account| history.positions(account).count())
             .sum();

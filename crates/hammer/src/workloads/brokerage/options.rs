@@ -7,8 +7,8 @@ use super::population::UNIT_CUSTOMERS;
 use crate::error::HammerError;
 use crate::workloads;
 
-/// Accounts of fewer days have fewer trades than a transaction lists.
-pub const DAYS_MIN: u32 = 12;
+/// Accounts of fewer days have fewer trades than a transaction lists: some have seven a day.
+pub const DAYS_MIN: u32 = 8;
 
 /// What a job says; jobs that run nothing need no more than the size.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -67,7 +67,7 @@ impl Options {
             ));
         }
         if !(DAYS_MIN..=10_000).contains(&options.days) {
-            return Err(refuse("days", options.days, "12 to 10,000 days"));
+            return Err(refuse("days", options.days, "8 to 10,000 days"));
         }
         for (key, value) in [
             ("price_period_s", options.price_period_s),

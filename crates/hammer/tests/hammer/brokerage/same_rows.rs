@@ -37,7 +37,7 @@ impl<T: Target, P: Pair> Counter<T, P> {
         Counter {
             transactions: P::Transactions::prepare(&mut session).await.unwrap(),
             session,
-            population: Population::new(42, 1_000, 12),
+            population: Population::new(42, 1_000, 8),
         }
     }
 
@@ -112,18 +112,18 @@ impl Market {
     }
 }
 
-/// Every type of a few thousand transactions with what they show; what the exchange does follows from it.
+/// Every type of some thousand transactions with what they show; what the exchange does follows from it.
 async fn record(url: &str) -> Vec<Act> {
     let mut counter = Counter::<postgresql::Target, OnPostgresql>::open(url).await;
     let population = counter.population.clone();
     let options = Options::read(&choice()).unwrap();
-    let source = Source::new(&population, 5, &options, 691_200);
+    let source = Source::new(&population, 5, &options, 460_800);
     let mut rng = Rng::of(5, Domain::User, 0, 0);
     let cards: Vec<usize> = (0..CARDS.len())
         .flat_map(|kind| vec![kind; CARDS[kind] as usize])
         .collect();
     let (mut market, mut acts) = (Market::default(), Vec::new());
-    for number in 0..4_000_u64 {
+    for number in 0..2_000_u64 {
         let kind = cards[rng.below(cards.len() as u64) as usize];
         market.due.push(match number % 40 {
             0 => Input::DataMaintenance(source.draw_upkeep(number / 40, &mut rng)),

@@ -7,7 +7,7 @@ use stithy_hammer::engines::Control;
 use stithy_hammer::workloads::brokerage::statements::OnSqlite;
 use stithy_wire::Isolation;
 
-use super::{assert_a_run_keeps_its_books, assert_conditions_can_fail, connect, load, ROUNDS};
+use super::{assert_a_run_keeps_its_books, connect, load};
 use crate::sqlite::{Folder, Kept};
 
 /// A copy of a file that is loaded once.
@@ -60,10 +60,9 @@ async fn conditions_can_fail_and_a_run_keeps_its_books_on_sqlite() {
         let refused = control.execute("damaging", harm).await.unwrap_err();
         assert!(refused.problem.contains(because), "{refused:?}");
     }
-    let settings = "PRAGMA cache_size = -400000; PRAGMA temp_store = memory";
-    control.execute("setting", settings).await.unwrap();
-    // Amounts are in hundredths.
-    assert_conditions_can_fail::<OnSqlite>(&control, &[("0.01", "1")], &ROUNDS[..1]).await;
     drop(control);
-    assert_a_run_keeps_its_books::<Target>(&url, 4.0, Isolation::ReadCommitted).await;
+    let settings = "PRAGMA cache_size = -400000; PRAGMA temp_store = memory";
+    // Amounts are in hundredths.
+    let (isolation, dialect) = (Isolation::ReadCommitted, (settings, &[("0.01", "1")][..]));
+    assert_a_run_keeps_its_books::<Target, OnSqlite>(&url, 4.0, isolation, dialect).await;
 }

@@ -60,7 +60,7 @@ pub fn run(url: &str, warehouses: u32, users: u32, duration_s: f64) -> RunJob {
         users,
         connections: None,
         pace: Pace::None,
-        ramp_up_s: 1.0,
+        ramp_up_s: 0.2,
         duration_s,
         share: Share::ALL,
         start_at_s: None,
