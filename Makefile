@@ -115,7 +115,7 @@ lint:
 	wait $$types || code=$$?; exit $$code
 
 RUST_TEST = STITHY_REQUIRE=$(REQUIRE) RUST_TEST_THREADS=$(RUST_AT_A_TIME) timeout --kill-after=30 $(RUST_TEST_MAX_S) \
-	cargo test --quiet --locked --workspace --profile ci --no-fail-fast $(RUST_TIER)
+	cargo test --quiet --locked --workspace --lib --test '*' --profile ci --no-fail-fast $(RUST_TIER)
 PYTEST = $(PYTHON) -m pytest $(TIER) --durations=20 --durations-min=5 --session-timeout=$(PYTHON_TEST_MAX_S) $(if $(REQUIRE),--require=$(REQUIRE))
 
 # What was not run, in the last lines. Cargo does not say which tests it ignores.
@@ -124,14 +124,14 @@ SHOW_LEFT_OUT = $(if $(RUST_TIER),,grep -ro '\#\[ignore' crates --include=*.rs |
 	echo "Left out: $$(wc -l <$(LEFT_OUT)) tests"; sort $(LEFT_OUT) | uniq -c
 
 # Three lanes beside each other: Rust tests and what comes after them; runs, which mostly wait; all other Python tests,
-# which compute: their small tables wait for threads of Polars longer than for its work. Each runs to its end, whatever fails in
-# another. What measures comes when no program is built any more.
+# which compute. Each runs to its end, whatever fails in another. What measures comes when no program is built any more.
+# Small tables wait for threads of Polars longer than for its work.
 tests:
-	@code=0; export PYTHONHASHSEED=$$$$ STITHY_LEFT_OUT=$(abspath $(LEFT_OUT)); mkdir -p target; : >$(LEFT_OUT); \
+	@code=0; export PYTHONHASHSEED=$$$$ POLARS_MAX_THREADS=1 STITHY_LEFT_OUT=$(abspath $(LEFT_OUT)); mkdir -p target; : >$(LEFT_OUT); \
 	{ ended=0; $(RUST_TEST) || ended=$$?; $(PYTEST) $(wildcard $(AFTER_RUST)) || ended=$$?; exit $$ended; } \
 	>target/rust-tests.log 2>&1 & rust=$$!; \
 	$(PYTEST) $(wildcard $(RUNS)) >target/runs-tests.log 2>&1 & runs=$$!; \
-	POLARS_MAX_THREADS=1 $(PYTEST) $(foreach each,$(AFTER_RUST) $(RUNS),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; \
+	$(PYTEST) $(foreach each,$(AFTER_RUST) $(RUNS),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; \
 	wait $$rust || code=$$?; wait $$runs || code=$$?; cat target/rust-tests.log target/runs-tests.log; \
 	$(SHOW_LEFT_OUT); exit $$code
 
