@@ -8,7 +8,7 @@ import pytest
 from stithy.results.hlog import read_hlog
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
-from support.running import Stithy, left_by, manifest, write_study
+from support.running import ROWS, Stithy, left_by, manifest, write_study
 
 pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
 
@@ -26,8 +26,8 @@ def roles(backing: Path) -> str:
 def test_a_drive_for_each_role_is_measured(stithy: Stithy, place: Path) -> None:
     """Its window is valid or explained; what was emulated is in the results."""
     (place / "images").mkdir()
-    study = write_study(place / "s.yaml", {"one": roles(place / "images")}, users=(2,))
-    out = place / "out"
+    study, out = place / "s.yaml", place / "out"
+    write_study(study, {"one": roles(place / "images")}, users=(2,), data=ROWS)
     stithy.run_well("run", study, "--out", out)
     [candidate] = manifest(out)["candidates"]
     shown = candidate["drives"]

@@ -12,7 +12,7 @@ from stithy.hosts.host import NAMESPACES, NamespaceHost
 from stithy.hosts.links import INTERFACES, DriverLink
 from stithy.hosts.runner import Command
 from stithy.results.layout import RunDirectory
-from support.running import Stithy, entries, window_row, write_study
+from support.running import ROWS, Stithy, entries, window_row, write_study
 
 pytestmark = pytest.mark.needs_namespace
 READ = "import socket,sys; line = socket.create_connection((sys.argv[1], int(sys.argv[2])))\n" \
@@ -82,7 +82,7 @@ def test_a_killed_run_leaves_a_link_that_clean_removes(stithy: Stithy, place: Pa
     """Killed as soon as its journal names the link, or a little after."""
     study = write_study(
         place / "study.yaml", {"a": place / "a"}, users=[2], duration="1 s",
-        load={"pace": "", "network": "1 Gbit/s"},
+        data=ROWS, load={"network": "1 Gbit/s"},
     )  # fmt: skip
     out = place / "out"
     stithy.kill(lambda: entries(out, "creating", kind="link"), "run", study, "--out", out)

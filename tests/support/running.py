@@ -55,6 +55,10 @@ main()
 """
 
 
+WAREHOUSE, ROWS = "name: order-entry, warehouses: 1", "name: oltp, tables: 1, rows: 1000"
+"""What users work on: 110 MB, and next to nothing."""
+
+
 def write_study(
     path: Path,
     candidates: Mapping[str, Path | str],
@@ -64,16 +68,18 @@ def write_study(
     settings: Mapping[str, str] | None = None,
     load: Mapping[str, str] | None = None,
     workload: str = "",
+    data: str = WAREHOUSE,
     thresholds: Sequence[str] = (),
     primary: str = "",
     vary: str = "",
     scenario: str = "",
     restore: str = "files",
 ) -> Path:
-    """A study of one warehouse, a block a level; without ramp-up and calibration.
+    """A study of a block a level; without ramp-up and calibration.
 
     Its users pause, so that they leave the CPUs to others. `load` may say otherwise; a value of ""
-    takes a key out. `workload`: more of its keys. `users` None lists no levels.
+    takes a key out. `workload`: more of its keys. `users` None lists no levels. `data`: ROWS where
+    it does not matter what they work on, as loading, copying and checking a warehouse takes longer.
 
     A candidate is a directory, or what stands after its name in the file.
     """
@@ -89,7 +95,7 @@ def write_study(
         *(f"  {name}: {_candidate(place)}" for name, place in candidates.items()),
         f"database:\n  engine: postgresql\n  memory: 192 MiB\n  restore: {restore}",
         "  settings: {" + ", ".join(f"{k}: {v}" for k, v in chosen.items()) + "}",
-        f"workload: {{name: order-entry, warehouses: 1{workload and ', '}{workload}}}\nload:",
+        f"workload: {{{data}{workload and ', '}{workload}}}\nload:",
         *(f"  {k}: {v}" for k, v in keys.items() if v),
         *([f"vary: {vary}"] if vary else []),
         *([f"scenario: {scenario}"] if scenario else []),

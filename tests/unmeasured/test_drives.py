@@ -10,6 +10,7 @@ from stithy.drives.program import find
 from stithy.results.hlog import read_hlog
 from stithy.results.layout import RunDirectory
 from support.running import (
+    ROWS,
     Stithy,
     entries,
     manifest,
@@ -24,23 +25,15 @@ pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
 PLAIN = "{drive: generic-nvme}"
 
 
-@pytest.mark.parametrize(
-    "moment", ["drive", "mount", pytest.param("window", marks=pytest.mark.long)]
-)
-def test_a_killed_run_is_cleaned(stithy: Stithy, place: Path, moment: str) -> None:
-    """While the drive comes up, while its file system does, and in a window.
+@pytest.mark.parametrize("made", ["drive", "mount"])
+def test_a_killed_run_is_cleaned(stithy: Stithy, place: Path, made: str) -> None:
+    """While the drive comes up, and while its file system does.
 
-    The last is long: test_storage.py kills and cleans a run on a layer over a drive each time.
+    test_storage.py kills and cleans a run in a window.
     """
-    study = write_study(place / "s.yaml", {"a": PLAIN, "b": PLAIN}, users=(1,), duration="30 s")
+    study = write_study(place / "s.yaml", {"a": PLAIN, "b": PLAIN}, users=(1,))
     out = place / "out"
-
-    def is_there() -> object:
-        if moment == "window":
-            return measures(out)
-        return [e for e in entries(out, "creating") if e.facts["kind"] == moment]
-
-    stithy.kill(is_there, "run", study, "--out", out)
+    stithy.kill(lambda: entries(out, "creating", kind=made), "run", study, "--out", out)
     cleaned = stithy.run("clean")
     assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
     stithy.assert_nothing_left(out)
@@ -48,7 +41,7 @@ def test_a_killed_run_is_cleaned(stithy: Stithy, place: Path, moment: str) -> No
 
 def test_a_dead_drive_ends_the_run(stithy: Stithy, place: Path) -> None:
     """I/O errors instead of a hung machine."""
-    study = write_study(place / "s.yaml", {"a": PLAIN}, users=(1,), duration="8 s")
+    study = write_study(place / "s.yaml", {"a": PLAIN}, users=(1,), duration="8 s", data=ROWS)
     out = place / "out"
     running = stithy.start("run", study, "--out", out)
     wait_for(lambda: measures(out), running)
@@ -65,7 +58,8 @@ def test_a_run_killed_twice_is_resumed(stithy: Stithy, place: Path) -> None:
     """While the database is loaded, and in the second window, whose master copy outlives the
     drives. Those that were up go with what they held; the logs of all sessions are kept.
     """
-    study, out = write_study(place / "s.yaml", {"a": PLAIN}, duration="3 s"), place / "out"
+    study, out = place / "s.yaml", place / "out"
+    write_study(study, {"a": PLAIN}, duration="3 s", data=ROWS)
 
     def apart(is_the_moment: bool) -> bool:
         """At that moment drives and server have no CPU in common."""

@@ -10,7 +10,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.storage.consent import read_content
 from support import scenarios
 from support.loops import a_loop
-from support.running import Stithy, entries, left_by, manifest, measures, write_study
+from support.running import ROWS, Stithy, entries, left_by, manifest, measures, write_study
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_drive, pytest.mark.needs_postgresql]
 
@@ -35,13 +35,13 @@ def _killed_cleaned_resumed(stithy: Stithy, place: Path, device: Path) -> None:
     assert f"everything on {device} (1 GiB) will be lost: it holds xfs" in planned.stdout
     assert "candidate b" in planned.stderr + planned.stdout
     assert planned.returncode == Exit.PRECONDITION
-    study = write_study(place / "s.yaml", {"a": keys}, users=(1,), duration="1 s")
+    study = write_study(place / "s.yaml", {"a": keys}, users=(1,), duration="1 s", data=ROWS)
     out, resumed = place / "out", place / "resumed"
     stithy.kill(lambda: entries(out, "creating", kind="mount"), "run", study, "--out", out)
     assert stithy.run("clean").returncode == Exit.OK
     assert (left_by(out), holds(device)) == ([], "nothing")
     device_only = {"a": f"{{device: {device}}}"}
-    empty = write_study(place / "empty.yaml", device_only, users=(1,), duration="3 s")
+    empty = write_study(place / "e.yaml", device_only, users=(1,), duration="3 s", data=ROWS)
     stithy.kill(lambda: measures(resumed), "run", empty, "--out", resumed)
     stithy.run_well("resume", resumed)
     assert (left_by(resumed), holds(device), stithy.registered()) == ([], "nothing", [])
@@ -60,7 +60,7 @@ ARRAYS = (
 def test_a_run_on_arrays_is_resumed(stithy: Stithy, place: Path) -> None:
     """One for the data, one for the log; every drive of an array is counted by its own name."""
     out, study = place / "out", place / "s.yaml"
-    write_study(study, {"a": ARRAYS}, users=(1,), duration="3 s")
+    write_study(study, {"a": ARRAYS}, users=(1,), duration="3 s", data=ROWS)
     assert "level: raid10" in stithy.run("plan", study).stdout
     stithy.kill(lambda: measures(out), "run", study, "--out", out)
     stithy.run_well("resume", out)
@@ -104,7 +104,7 @@ def test_a_layer_of_ones_own_is_one_file(stithy: Stithy, place: Path, fakes: Pat
     note = place / "note"
     keys = f"{{drive: generic-nvme, layer: {{plain: {{percent: 90, note: {note}}}}}}}"
     out, study = place / "out", place / "s.yaml"
-    write_study(study, {"a": keys}, users=(1,), duration="9 s")
+    write_study(study, {"a": keys}, users=(1,), duration="9 s", data=ROWS)
     assert "percent: 90" in stithy.run("plan", study).stdout
     stithy.kill(lambda: measures(out), "run", study, "--out", out)
     assert note.exists()
