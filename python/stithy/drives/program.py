@@ -139,8 +139,8 @@ def remove(folder: Path) -> None:
     signal. Raises PreconditionError while a drive is in use; its program then goes on.
     """
     entry = places.read_entry(folder)
+    repair(folder)
     for mounting in entry.mounts if entry else ():
-        repair(folder)
         unmount(mounting.point, devices=[mounting.device])
         if mounting.made_folder:
             with suppress(OSError):  # whatever else is in it now is not Stithy's
@@ -167,7 +167,8 @@ def find_serving_folder(device: str) -> Path | None:
 def repair(folder: Path) -> None:
     """End what would hold requests of these drives back: a stall, a signal that holds the program.
 
-    To be called before unmounting, which waits for its requests and cannot be killed meanwhile.
+    To be called before unmounting, which waits for its requests and cannot be killed meanwhile, and
+    before a drive is taken down: what was killed holds it until its last request is answered.
     """
     if (found := find(folder)) is None:
         return

@@ -3,8 +3,11 @@
 import mmap
 import os
 import signal
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
@@ -15,6 +18,7 @@ from stithy.drives.power_cut import check, shut_down
 from stithy.drives.program import DriveProgram, find, remove, start
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.devices import list_mounts
+from stithy.hosts.processes import read_stat
 from stithy.wire.drive.jobs import Errors, Gone, NoFault, PowerCut, PowerOn, StallFault
 from stithy.wire.drive.messages import DriveCounters
 
@@ -157,3 +161,23 @@ def test_a_stalled_drive_is_unmounted(held: bool, place: Path) -> None:
     filesystems.unmount(point, devices=[program_up.drives[0].device])
     program_up.stop()
     assert not program_up.is_alive
+
+
+READ = """import mmap, os, sys
+descriptor = os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL | os.O_DIRECT)
+os.preadv(descriptor, [mmap.mmap(-1, 4096)], 0)
+"""
+
+
+def test_a_stalled_drive_is_removed_from_under_who_was_killed(place: Path) -> None:
+    """Such as an OSD in a power cut: it holds the device until its last request is answered."""
+    program_up = up(place, "data")
+    program_up.control.set_fault("data", StallFault(duration_s=3600.0))
+    reader = Popen([sys.executable, "-c", READ, program_up.drives[0].device])
+    while (found := read_stat(Path(f"/proc/{reader.pid}"))) and found.fields[0] != "D":
+        time.sleep(0.01)
+    reader.kill()
+    remove(program_up.folder)
+    reader.wait()
+    assert not program_up.is_alive
+    assert not program_up.folder.exists()
