@@ -1,5 +1,6 @@
 """What a study of failures plans, and which faults its candidates cannot have."""
 
+import gzip
 import json
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from stithy.results.hlog import LoggedHistogram, LoggedInterval
 from stithy.results.phases import Phase, find_recovery_s, sum_phase, sum_phases
 from stithy.scenarios.failure.activity import FaultActivity
 from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target, TogetherKeys
+from stithy.scenarios.failure.faults.volumes import explain_no_quota
 from stithy.scenarios.failure.keys import FailureSpec
 from stithy.scenarios.failure.levels import FaultsTogether, get_fault
 from stithy.scenarios.failure.phases import list_phases
@@ -130,6 +132,26 @@ def test_a_candidate_that_cannot_have_a_fault_is_refused(
     with pytest.raises(StithyError) as refused:
         expand(study(f"faults: {faults}", **others))
     assert because in refused.value.text
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "options", "because"),
+    [
+        ("ext4", "CONFIG_QUOTA=y\n# CONFIG_QFMT_V2 is not set\n",
+         "this kernel has no quotas (CONFIG_QFMT_V2)"),
+        ("xfs", "CONFIG_XFS_FS=y\n", "this kernel has no quotas (CONFIG_XFS_QUOTA)"),
+        ("xfs", "CONFIG_XFS_FS=y\nCONFIG_XFS_QUOTA=y\n", "only quotas of btrfs begin"),
+        ("ext4", None, "only quotas of btrfs begin"),
+        ("zfs", "", "only quotas of btrfs begin"),
+    ],
+)  # fmt: skip
+def test_a_quota_that_the_kernel_lacks_is_named(
+    tmp_path: Path, filesystem: str, options: str | None, because: str
+) -> None:
+    """As far as the kernel tells how it was built."""
+    if options is not None:
+        (tmp_path / "config.gz").write_bytes(gzip.compress(f"\n{options}".encode()))
+    assert because in explain_no_quota(filesystem, tmp_path / "config.gz")
 
 
 def test_a_policy_without_copies_does_not_survive_lost_data() -> None:

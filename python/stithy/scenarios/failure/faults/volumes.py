@@ -1,6 +1,8 @@
 """Faults of a volume: its file system runs full, or its quota is reached."""
 
+import gzip
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 FILLER = "stithy-fills-this"
 PIECE_BYTES, PIECE_BYTES_LEAST = 2**30, 2**12
 BTRFS = "btrfs"
+QUOTA_OPTIONS = {"ext4": "CONFIG_QFMT_V2", "xfs": "CONFIG_XFS_QUOTA"}
+"""What kernels with quotas of a file system are built with. Source: super.c of ext4 and of XFS."""
+
+KERNEL_OPTIONS = Path("/proc/config.gz")
 FOREIGN = "its file system may be somebody's: Stithy fills only what it made on its drives"
 
 
@@ -59,8 +65,7 @@ class ReachedQuota(OutageFault):
         filesystem = find_filesystem(study, candidate)
         if filesystem is None:
             return FOREIGN
-        other = f"its file system is {filesystem}: only quotas of btrfs begin while it is in use"
-        return None if filesystem == BTRFS else other
+        return None if filesystem == BTRFS else explain_no_quota(filesystem)
 
     def inject(self, target: Target, keys: Any) -> None:
         """Limit it to what it holds: nothing can be written, as each write takes new room."""
@@ -83,6 +88,18 @@ def find_filesystem(study: "Study", candidate: str) -> str | None:
         return None
     layer = spec.layer.filesystem if spec.layer else None
     return layer or spec.filesystem
+
+
+def explain_no_quota(filesystem: str, options: Path = KERNEL_OPTIONS) -> str:
+    """Say why the quota of another file system than btrfs is not reached, as far as one knows.
+
+    Not every kernel tells its options.
+    """
+    begin, option = f"its file system is {filesystem}", QUOTA_OPTIONS.get(filesystem)
+    with suppress(OSError):
+        if option and f"\n{option}=" not in gzip.decompress(options.read_bytes()).decode():
+            return f"{begin}, of which this kernel has no quotas ({option})"
+    return f"{begin}: only quotas of btrfs begin while it is in use"
 
 
 def fill_file(file: Path, wanted_bytes: int) -> None:
