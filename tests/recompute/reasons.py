@@ -57,7 +57,8 @@ def _law(side: str) -> Callable[[Files, str], Any]:
 
 _DELAY = {"delay": lambda files, window: abs(delays.of_drives(files).get(window, math.nan))}
 _DRIVES = {**_DELAY, **_of(DUES, took="device_mean_s", asked="due"),
-           **_of(LATE, late="late_answers", answers="answered", by="late_mean_s")}  # fmt: skip
+           **_of(LATE, late="late_answers", answers="answered", by="late_mean_s"),
+           **_of("win", allowed="CASE WHEN attempt > 0 THEN 5e-1 ELSE 25e-2 END")}  # fmt: skip
 _LATE = _of(TIMES, mean="lateness_mean_s", lateness="lateness_p99_s",
             delay="lateness_mean_s / response_mean_s")  # fmt: skip
 _COMMITS = _of("win", server="server_commits", client="client_commits", most=COMMITS,

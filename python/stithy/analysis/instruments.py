@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from stithy.activity import count_users
 from stithy.analysis.surroundings import OTHERS_CPU_SHARE
-from stithy.metrics import Metric, Quantity, find_role
+from stithy.metrics import ALL, Metric, Quantity, find_role
 from stithy.validity import Row
 
 ALLOWED_SHARE = 0.5
@@ -149,9 +149,14 @@ QUEUE_FACTOR = 20.0
 Source: docs/explanation/method.md, "What each flag lets pass"."""
 
 
+def find_allowed_share(window: Row) -> float:
+    """Find the delay beyond which a window is invalid, by which attempt at its block it is."""
+    return INVALID_SHARES[min(1, window["attempt"])]
+
+
 def is_beyond(delay_share: float, window: Row) -> bool:
-    """Whether a delay makes a window invalid, by which attempt at its block it is."""
-    return abs(delay_share) > INVALID_SHARES[min(1, window["attempt"])]
+    """Whether a delay makes a window invalid."""
+    return abs(delay_share) > find_allowed_share(window)
 
 
 Floors = Mapping[str, float]
@@ -189,20 +194,37 @@ def find_asked_s(row: Row, floors: Floors) -> float:
     return float(max(asked, floors.get(row["operation"], 0.0)))
 
 
-Path = tuple[float, float]
-"""Requests that somebody waited for: the time that was asked in all, and what was added to it."""
+class DelayedPath(NamedTuple):
+    """Requests that somebody waited for: their time as it was asked, and what was added to it.
+
+    `parts`: of which drives and operations; `all` is the lateness of a drive's answers.
+    `operation` is `commit` for a flush with the write before it. `role` None: all paths together.
+    """
+
+    asked_s: float
+    added_s: float
+    parts: tuple[tuple[str, str], ...]
+    role: str | None = None
+    operation: str = ALL
+
+    @property
+    def share(self) -> float:
+        """The delay; negative where drives were too fast."""
+        return self.added_s / self.asked_s
 
 
-def measure_drive_delay(rows: Sequence[Row], floors: Floors, *, every_write: bool = False) -> float:
-    """The largest delay of a window's drives: of all that was waited for, of a path, by lateness.
+def find_delayed_path(
+    rows: Sequence[Row], floors: Floors, *, every_write: bool = False
+) -> DelayedPath | None:
+    """Find what was delayed most: a path, all that was waited for, or the answers of a late drive.
 
-    Negative where drives were too fast. `rows`: of the table `drives`. `every_write`: each is
-    waited for, as by fio, and not only those of commits.
+    None where nothing was waited for. `rows`: of the table `drives`. `every_write`: each is waited
+    for, as by fio, and not only those of commits.
     Own: what users waited for is a mean of its paths, so no more delayed than the most delayed one.
     Reads are spread over the drives of an array, and so one path; a commit waits for each drive.
     """
     log = "log" if any(find_role(row["role"]) == "log" for row in rows) else "data"
-    parts: dict[tuple[str, str], list[Path]] = {}
+    found: dict[tuple[str, str], list[DelayedPath]] = {}
     for drive in dict.fromkeys(row["role"] for row in rows):
         known = {
             row["operation"]: (row["answered"], asked := find_asked_s(row, floors),
@@ -213,20 +235,29 @@ def measure_drive_delay(rows: Sequence[Row], floors: Floors, *, every_write: boo
             commit = _merge_commit(known) if find_role(drive) == log and "flush" in known else {}
             known = {name: each for name, each in known.items() if name == "read"} | commit
         for name, (count, asked, added) in known.items():
-            path = (find_role(drive) if name == "read" else drive, name)
-            parts.setdefault(path, []).append((count * asked, count * added))
-    paths = [_sum_paths(each) for each in parts.values()]
+            key = (find_role(drive) if name == "read" else drive, name)
+            parts = tuple((drive, of) for of in (COMMIT if name == "commit" else (name,)))
+            found.setdefault(key, []).append(DelayedPath(count * asked, count * added, parts))
+    paths = [_sum_paths(each, *key) for key, each in found.items()]
     whole = _sum_paths(paths)
-    felt = [path for path in (whole, *paths) if path[0] > PATH_LEAST_SHARE * whole[0]]
+    felt = [path for path in (*paths, whole) if path.asked_s > PATH_LEAST_SHARE * whole.asked_s]
     for late in filter(is_scattered, rows):
         own = (row for row in list_judged(rows) if row["role"] == late["role"])
-        asked = sum(row["answered"] * find_asked_s(row, floors) for row in own)
-        felt.append((asked or math.inf, late["answered"] * late["late_mean_s"]))
-    return max((added / asked for asked, added in felt), key=abs, default=0.0)
+        asked = sum(row["answered"] * find_asked_s(row, floors) for row in own) or math.inf
+        added = late["answered"] * late["late_mean_s"]
+        felt.append(DelayedPath(asked, added, ((late["role"], ALL),), late["role"]))
+    return max(felt, key=lambda path: abs(path.share), default=None)
 
 
-def _sum_paths(paths: Sequence[Path]) -> Path:
-    return sum(asked for asked, _ in paths), sum(added for _, added in paths)
+def _sum_paths(
+    paths: Sequence[DelayedPath], role: str | None = None, operation: str = ALL
+) -> DelayedPath:
+    parts = tuple(part for path in paths for part in path.parts)
+    asked_s, added_s = sum(path.asked_s for path in paths), sum(path.added_s for path in paths)
+    return DelayedPath(asked_s, added_s, parts, role, operation)
+
+
+COMMIT = ("write", "flush")
 
 
 def _merge_commit(

@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -22,8 +23,8 @@ from stithy.analysis.gathering import WindowRecord
 from stithy.analysis.instruments import (
     Delayed,
     bound_pair,
+    find_delayed_path,
     find_machine_floors,
-    measure_drive_delay,
 )
 from stithy.analysis.statistics import bound_repeated_chance, estimate_interval
 from stithy.analysis.verdict import DIFFERENT, Call, decide
@@ -53,6 +54,13 @@ def late(answers: int, mean_us: float, role: str = "data") -> Row:
     }  # fmt: skip
 
 
+def share_of(rows: Sequence[Row], floors: delays.Floors, *, every_write: bool = False) -> float:
+    """The delay of the path that was delayed most."""
+    path = find_delayed_path(rows, floors, every_write=every_write)
+    assert path is not None
+    return path.share
+
+
 def test_each_operation_counts_by_the_time_that_somebody_waited_for_it() -> None:
     """Measured on two CPUs: what is false of a ratio to 0 is felt by nobody, and 73 % by all."""
     gp3 = [times("read", 5149, 5155, 13_000), times("write", 8075, 8080, 10_000)]
@@ -65,35 +73,35 @@ def test_each_operation_counts_by_the_time_that_somebody_waited_for_it() -> None
         ([times("read", 100, 300, 199), times("flush", 100, 101)], {}, 0.01),
         ([times("read", 100, 200, 200), times("flush", 9000, 9000, 1000)], {}, 0.002),
     ):  # fmt: skip
-        assert measure_drive_delay(rows, floors) == pytest.approx(share, abs=0.006)
+        assert share_of(rows, floors) == pytest.approx(share, abs=0.006)
 
 
 def test_a_write_is_delayed_as_what_comes_one_by_one_and_waited_for_by_a_commit_alone() -> None:
     """Of a checkpoint's burst nobody waits; fio waits for each write."""
     burst = [times("read", 100, 110), times("write", 500, 900, 9000), times("flush", 100, 105)]
-    assert measure_drive_delay(burst, {}) == pytest.approx(0.1)
-    assert measure_drive_delay(burst, {}, every_write=True) == pytest.approx(0.8)
+    assert share_of(burst, {}) == pytest.approx(0.1)
+    assert share_of(burst, {}, every_write=True) == pytest.approx(0.8)
     apart = [*burst, times("write", 300, 330, role="log"), times("flush", 100, 150, role="log")]
-    assert measure_drive_delay(apart, {}) == pytest.approx(80 / 400)
+    assert share_of(apart, {}) == pytest.approx(80 / 400)
 
 
 def test_reads_are_spread_over_an_array_and_a_commit_waits_for_the_slowest_drive() -> None:
     """Measured on eight SSDs: 26 % on one drive were 14 % for those who read from all."""
     array = [times("read", 380, took, role=f"data-{number}") for number, took in
              enumerate((480, 418, 418, 418), start=1)]  # fmt: skip
-    assert measure_drive_delay(array, {}) == pytest.approx(214 / 1520)
+    assert share_of(array, {}) == pytest.approx(214 / 1520)
     mirror = [
         times("flush", 200, took, role=f"log-{number}") for number, took in ((1, 210), (2, 260))
     ]
-    assert measure_drive_delay([*array, *mirror], {}) == pytest.approx(0.3)
+    assert share_of([*array, *mirror], {}) == pytest.approx(0.3)
 
 
 def test_lateness_that_a_drive_makes_up_for_is_seen_where_many_answers_are_late() -> None:
     """The mean is right, and one answer of ten is not."""
     right = times("read", 100, 100)
-    assert measure_drive_delay([right, late(10, 30)], {}) == 0
-    assert measure_drive_delay([right, late(11, 30)], {}) == pytest.approx(0.3)
-    assert measure_drive_delay([right, late(500, 30, "log")], {}) == 0
+    assert share_of([right, late(10, 30)], {}) == 0
+    assert share_of([right, late(11, 30)], {}) == pytest.approx(0.3)
+    assert share_of([right, late(500, 30, "log")], {}) == 0
 
 
 def test_the_machine_replaces_times_that_it_cannot_deliver_by_its_best_for_all_alike() -> None:
@@ -120,6 +128,33 @@ def test_a_delay_is_noted_then_measured_again_and_never_counted_beyond_a_half(
         WindowRecord({"attempt": attempt}, drives=[times("read", 100, took_us)])
     )
     assert (found and found.flag) == (flag and getattr(flags, flag))
+
+
+BURST = times("write", 1000, 5000, 9000)
+"""Of a checkpoint: it has most of the added time, and nobody waits for it."""
+
+
+@pytest.mark.parametrize(("rows", "first"), [
+    ([BURST, times("read", 100, 110), times("write", 300, 340, role="log"),
+      times("flush", 100, 200, role="log")],
+     "commits of log took 35 % longer (allowed: 25 %): 200 µs for flushes of log (asked: 100 µs), "
+     "340 µs for writes of log (asked: 300 µs), 5 ms for writes of data (asked: 1 ms), 1 time "
+     "more."),
+    ([BURST, *(times("read", 100, took, role=f"data-{at}") for at, took in ((1, 180), (2, 120)))],
+     "reads of data took 50 % longer (allowed: 25 %): 180 µs for reads of data-1 (asked: 100 µs), "
+     "120 µs for reads of data-2 (asked: 100 µs), 5 ms for writes of data"),
+    ([BURST | {"role": "log"}, times("read", 100, 110), late(500, 30)],
+     "answers of data took 30 % longer (allowed: 25 %): 500 of 1,000 answers of data late, all by "
+     "30 µs in the mean, 5 ms for writes of log"),
+    ([times("read", 10_000, 10_000), times("flush", 100, 4000)],
+     "all that was waited for took 39 % longer (allowed: 25 %): 4 ms for flushes of data"),
+])  # fmt: skip
+def test_the_path_that_decided_is_named_first(rows: list[Row], first: str) -> None:
+    """With its share and what is allowed; the rest by the time that it added."""
+    users = WindowRecord({"attempt": 0}, drives=rows, tables=frozenset({"drives", "load"}))
+    found = find_off_profile(users)
+    assert found is not None
+    assert found.sentence.startswith(f"The instrument failed: on emulated drives {first}")
 
 
 @pytest.mark.parametrize(("metric", "a", "b", "bound"), [

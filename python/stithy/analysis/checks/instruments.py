@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.instruments import (
     NOTED_SHARE,
+    DelayedPath,
+    find_allowed_share,
     find_asked_s,
+    find_delayed_path,
     is_beyond,
     is_scattered,
     list_judged,
-    measure_drive_delay,
 )
 from stithy.analysis.surroundings import (
     OTHERS_CPU_SHARE,
@@ -18,6 +20,7 @@ from stithy.analysis.surroundings import (
     WatchedWindow,
     is_disk_shared,
 )
+from stithy.metrics import ALL
 from stithy.results.drives import PLURALS
 from stithy.statements import Statement, join_parts
 from stithy.validity import Check, Flag, Reason, Row, make_clause
@@ -32,8 +35,8 @@ DRIVER_LATE = Flag(
 
 DRIVE_SLOWED = Flag(
     "emulated drive too slow",
-    "The instrument failed: what was waited for on emulated drives took {delay:.0f %} {how}: "
-    "{times}.",
+    "The instrument failed: on emulated drives {path} took {delay:.0f %} {how} (allowed: "
+    "{allowed:.0f %}): {times}.",
     "It is not the drive that the profile describes. Leave a CPU free for it: let nothing else "
     "run on this machine, use fewer users, or emulate a slower drive.",
     invalidates=True,
@@ -41,7 +44,7 @@ DRIVE_SLOWED = Flag(
 
 DRIVE_OFF = Flag(
     "emulated drive not as described",
-    "What was waited for on emulated drives took {delay:.0f %} {how}: {times}.",
+    "On emulated drives {path} took {delay:.0f %} {how} (allowed: {allowed:.0f %}): {times}.",
     "The candidate had these times, not those of its profile. With a spare CPU the drive comes "
     "closer to its profile.",
 )
@@ -50,9 +53,22 @@ NAMED_MOST = 3
 """Own: of an array's times and drives; the table of the drives has all."""
 
 
-def _name_greatest(weighed: Sequence[tuple[float, Statement]], what: str) -> list[Statement]:
-    """Give those with the greatest effect, and count the others."""
-    greatest = sorted(weighed, key=lambda one: -one[0])
+_NAMES = {**PLURALS, "commit": "commits", ALL: "answers"}
+
+
+def _name_path(path: DelayedPath) -> Statement:
+    if path.role is None:
+        return Statement("all that was waited for")
+    return Statement("{what} of {drive:drive}", what=_NAMES[path.operation], drive=path.role)
+
+
+Weight = tuple[bool, float]
+"""Whether it is of the path that decided, and the time that it added."""
+
+
+def _name_greatest(weighed: Sequence[tuple[Weight, Statement]], what: str) -> list[Statement]:
+    """Give those of the greatest weight, and count the others."""
+    greatest = sorted(weighed, key=lambda one: one[0], reverse=True)
     named = [statement for _, statement in greatest[:NAMED_MOST]]
     more = len(weighed) - len(named)
     return [*named, Statement(f"{{more:+{what}}} more", more=more)] if more else named
@@ -61,15 +77,16 @@ def _name_greatest(weighed: Sequence[tuple[float, Statement]], what: str) -> lis
 def find_off_profile(of: WindowRecord) -> Reason | None:
     """Drives let wait for longer, or shorter, than profiles and machine say.
 
+    The path that decided is named first, and its times before those of others.
     Source: docs/explanation/method.md, "Emulated drives".
     """
     rows, floors = of.drives, of.floors
-    delay = measure_drive_delay(rows, floors, every_write="io_seconds" in of.tables)
-    if abs(delay) <= NOTED_SHARE:
+    path = find_delayed_path(rows, floors, every_write="io_seconds" in of.tables)
+    if path is None or abs(path.share) <= NOTED_SHARE:
         return None
-    flag = DRIVE_SLOWED if is_beyond(delay, of.window) else DRIVE_OFF
+    flag = DRIVE_SLOWED if is_beyond(path.share, of.window) else DRIVE_OFF
     times = [
-        (abs(added) * row["answered"], Statement(
+        (((row["role"], row["operation"]) in path.parts, abs(added) * row["answered"]), Statement(
             "{took:duration} for {operations} of {drive:drive} (asked: {asked:duration})",
             took=row["device_mean_s"], operations=PLURALS[row["operation"]], drive=row["role"],
             asked=asked,
@@ -79,7 +96,7 @@ def find_off_profile(of: WindowRecord) -> Reason | None:
         > NOTED_SHARE * asked
     ]  # fmt: skip
     late = [
-        (row["late_answers"] * row["late_mean_s"], Statement(
+        (((row["role"], ALL) in path.parts, row["late_answers"] * row["late_mean_s"]), Statement(
             "{late:,} of {answers:,} answers of {drive:drive} late, all by {by:duration} in the "
             "mean",
             late=row["late_answers"], answers=row["answered"], drive=row["role"],
@@ -87,9 +104,14 @@ def find_off_profile(of: WindowRecord) -> Reason | None:
         ))
         for row in filter(is_scattered, rows)
     ]  # fmt: skip
-    parts = (*_name_greatest(times, "time"), *_name_greatest(late, "drive"))
-    how = "longer" if delay > 0 else "less time"
-    return Reason(flag, {"delay": abs(delay), "how": how, "times": join_parts(parts)}, delay)
+    named = _name_greatest(times, "time"), _name_greatest(late, "drive")
+    first, then = reversed(named) if (path.role, ALL) in path.parts else named
+    data = {
+        "path": _name_path(path), "delay": abs(path.share),
+        "how": "longer" if path.share > 0 else "less time",
+        "allowed": find_allowed_share(of.window), "times": join_parts([*first, *then]),
+    }  # fmt: skip
+    return Reason(flag, data, path.share)
 
 
 DRIVES_CHECKS = WindowChecks("drives", 20, (Check(("drives",), find_off_profile),))
