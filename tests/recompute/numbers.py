@@ -265,9 +265,9 @@ def _planned(files: Files, row: Row) -> int:
 
 
 def _missing_files(files: Files, row: Row) -> int:
-    """Files are named in the table of what is missing, beside figures and windows."""
+    """Files are named in the table of what is missing, beside figures, values and windows."""
     what = [each["what"] for each in in_report(files, "missing")]
-    return sum(not each.startswith(("figure: ", "window ")) for each in what)
+    return sum(not each.startswith(("figure: ", "values of ", "window ")) for each in what)
 
 
 def _runs(files: Files) -> list[list[Row]]:

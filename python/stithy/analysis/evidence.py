@@ -373,7 +373,7 @@ class Evidence:
         if not pairs:
             missing = (each.missing_because for pair in both for each, _ in pair)
             why = next((each for each in missing if each is not None), None)
-            return make_unknown_effect(why or self._why_unpaired(*ends))
+            return make_unknown_effect(why or self.explain_unpaired(*ends))
         paired = (
             estimate_paired_ratio
             if quantity.known.negligible is None
@@ -386,7 +386,8 @@ class Evidence:
         known = against is None and all(places for _, _, places, _ in pairs)
         return replace(found, b_later=tuple(places > 0 for _, _, places, _ in pairs if known))
 
-    def _why_unpaired(self, *ends: tuple[str, Point]) -> str:
+    def explain_unpaired(self, *ends: tuple[str, Point]) -> str:
+        """Say why no block has a valid window of each of these candidates at a level."""
         for candidate, point in ends:
             windows = self.at(candidate, point)
             if not windows:

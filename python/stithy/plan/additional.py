@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from stithy.plan.expand import surround_groups
 from stithy.plan.scenario import find_scenario
-from stithy.plan.steps import Plan, Step, WindowPlan, block, make_window_id
+from stithy.plan.steps import Plan, Step, WindowPlan, block, make_window_id, select_windows
 from stithy.point import Point
 from stithy.search import Search
 from stithy.study.model import Study
@@ -68,8 +68,7 @@ def list_finished_blocks(steps: Iterable[Step], done: Collection[str]) -> Iterat
     Nor are the windows of a search among them: it compares nobody within a block, and measures
     those that say nothing again by itself.
     """
-    all_windows = (step.window for step in steps if step.kind == "window")
-    windows = [window for window in all_windows if window and not window.tried]
+    windows = [window for window in select_windows(steps) if not window.tried]
     repeated = {(window.point, window.block) for window in windows if window.attempt}
     blocks: dict[tuple[Point, int], list[WindowPlan]] = {}
     for window in windows:
@@ -87,6 +86,27 @@ def repeat_block(block: Block) -> Block:
         )
         for each in block
     )
+
+
+FUTILE_BLOCKS = 3
+"""Own: each was measured twice, so one that a passing disturbance hit is not among them."""
+
+
+def find_hopeless(
+    windows: Iterable[WindowPlan], invalid: Collection[str]
+) -> dict[tuple[str, Point], list[str]]:
+    """Find who has no valid window at a point, in `FUTILE_BLOCKS` that were measured twice.
+
+    By candidate and point, with the ids of the windows. `windows`: all that were measured.
+    """
+    known: dict[tuple[str, Point], list[WindowPlan]] = {}
+    for window in windows:
+        known.setdefault((window.candidate, window.point), []).append(window)
+    return {
+        setting: [window.id for window in own] for setting, own in known.items()
+        if sum(window.attempt for window in own) >= FUTILE_BLOCKS
+        and all(window.id in invalid for window in own)
+    }  # fmt: skip
 
 
 ENDS = 2

@@ -205,6 +205,11 @@ class WindowPlan:
     maximum_at: str | None = None
 
 
+def select_windows(steps: Iterable[Step]) -> list[WindowPlan]:
+    """The windows that these steps measure, in their order."""
+    return [step.window for step in steps if step.kind == "window" and step.window]
+
+
 INSTANCE = "tenant"
 """How people call one of several instances that share a candidate."""
 

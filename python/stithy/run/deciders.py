@@ -14,7 +14,14 @@ from stithy.analysis.comparisons import ComparedPair
 from stithy.analysis.decision import DecisionStatus, judge_question
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict import Next
-from stithy.plan.additional import Additional, list_finished_blocks, list_tried, repeat_block
+from stithy.plan.additional import (
+    Additional,
+    find_hopeless,
+    list_finished_blocks,
+    list_tried,
+    repeat_block,
+)
+from stithy.plan.steps import select_windows
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.results.files import read_run
@@ -96,7 +103,7 @@ def _judge(directory: RunDirectory, measured: tuple[str, ...]) -> Evidence:
 
 
 class Repeats:
-    """The scheduler that repeats each block that has an invalid window, once."""
+    """The scheduler that repeats each block with an invalid window once, unless it is hopeless."""
 
     def __init__(self, invalid: Invalid) -> None:
         """`invalid` is asked of all finished blocks again: later windows show what was due."""
@@ -104,18 +111,24 @@ class Repeats:
         self._sound: list[str] = []
 
     def __call__(self, so_far: SoFar) -> Additional | None:
-        """Ask for the windows of the first such block once more."""
+        """Ask for the windows of the first such block once more, between blocks."""
         blocks = [*list_finished_blocks(so_far.steps, so_far.done)]
         windows = [window.id for block in blocks for window in block]
         if windows == self._sound:
             return None
-        found = self._invalid(so_far.directory, windows)
+        every = select_windows(so_far.steps)
+        over = [window for window in every if window.id in so_far.done]
+        inside = over[-1].point, over[-1].block
+        if any((of.point, of.block) == inside and of.id not in so_far.done for of in every):
+            return None
+        found = self._invalid(so_far.directory, [window.id for window in over])
+        hopeless = find_hopeless(over, found)
         for block in blocks:
-            listed = [f"{each.id} ({found[each.id]})" for each in block if each.id in found]
+            listed = [f"{of.id} ({found[of.id]})" for of in block
+                      if of.id in found and (of.candidate, of.point) not in hopeless]  # fmt: skip
             if listed:
-                last = [step.id for step in so_far.steps
-                        if step.kind == "window" and step.id in so_far.done][-1]  # fmt: skip
                 because = "the block is measured a second time, because this is invalid"
+                last = over[-1].id
                 return Additional(last, repeat_block(block), f"{because}: {', '.join(listed)}")
         self._sound = windows
         return None

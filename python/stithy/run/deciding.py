@@ -7,16 +7,17 @@ done. So a run that is resumed goes on as if it had never been cut off.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from itertools import combinations
+from typing import Any, NoReturn
 
 from stithy.errors import NothingValid
 from stithy.metrics import ALL, parse_quantity
-from stithy.plan.additional import Additional, list_steps
+from stithy.plan.additional import FUTILE_BLOCKS, Additional, find_hopeless, list_steps
 from stithy.plan.answerable import check_counted, infer_lack, make_rate_key
-from stithy.plan.steps import Plan, Step, WindowPlan
+from stithy.plan.steps import Plan, Step, WindowPlan, select_windows
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.results.files import read_rows
@@ -35,6 +36,7 @@ from stithy.run.events import (
 )
 from stithy.run.forecast import Forecast
 from stithy.study.load import StudyFile
+from stithy.units import format_list
 
 ADDED = "windows-added"
 """The journal's event for them."""
@@ -62,7 +64,7 @@ class SoFar:
     @property
     def has_windows_left(self) -> bool:
         """Whether any window that is known by now is still to be measured."""
-        return any(step.kind == "window" and step.id not in self.done for step in self.steps)
+        return any(window.id not in self.done for window in select_windows(self.steps))
 
 
 Scheduler = Callable[[SoFar], Additional | None]
@@ -136,10 +138,6 @@ def read_additional(facts: Mapping[str, Any]) -> Additional:
     return Additional(facts["after"], windows, facts["because"])
 
 
-FUTILE_BLOCKS = 3
-"""Own: each was measured twice, so one that a passing disturbance hit is not among them."""
-
-
 class StepSchedule:
     """The steps of one session in their order, as far as they are decided by now."""
 
@@ -155,6 +153,7 @@ class StepSchedule:
         self._over: dict[str, None] = {}
         self._left = self._steps()
         self._futile: dict[tuple[Point, int], list[str]] = {}
+        self._hopeless: set[tuple[str, Point]] = set()
 
     def next(self) -> StepStarted | None:
         """The next step that is needed, as it is announced; None where none is left.
@@ -192,24 +191,53 @@ class StepSchedule:
             self.ask()
 
     def _check_futile(self, window: WindowPlan) -> None:
-        left = [step.window for step in self._left if step.kind == "window" and step.window]
+        left = select_windows(self._left)
         block = (window.point, window.block)
         self._futile.setdefault(block, []).append(window.id)
         judge, directory = self._deciders.invalid, self._context.session.directory
-        if judge is None or any((step.point, step.block) == block for step in left):
+        if judge is None or any((each.point, each.block) == block for each in left):
             return
         windows = [name for names in self._futile.values() for name in names]
         invalid = judge(directory, windows)
         if len(invalid) < len(windows):
             self._futile.clear()
         elif len(self._futile) >= FUTILE_BLOCKS and left:
-            flags = Counter(invalid.values()).most_common()
-            why = ", ".join(f"{flag} ({count} of {len(windows)})" for flag, count in flags)
-            raise NothingValid(
-                f"no window of the last {FUTILE_BLOCKS} blocks is valid, so the run stops: {why}",
-                where=f"windows {windows[0]} to {windows[-1]}",
-                remedy=self._deciders.advise(directory, windows),
-            )
+            self._stop(f"no window of the last {FUTILE_BLOCKS} blocks is valid", windows, invalid)
+        self._check_hopeless(judge, has_left=bool(left))
+
+    def _check_hopeless(self, judge: Invalid, *, has_left: bool) -> None:
+        """Say once what has become hopeless; stop where every comparison needs that.
+
+        What was so in earlier sessions was said then: whoever resumed wants the rest all the same.
+        """
+        session, earlier = self._context.session, self._context.state.progress.done
+        planned = select_windows(self._context.steps)
+        over = [each for each in planned if each.id in earlier or each.id in self._over]
+        invalid = judge(session.directory, [each.id for each in over])
+        hopeless = find_hopeless(over, invalid)
+        self._hopeless |= {*find_hopeless([each for each in over if each.id in earlier], invalid)}
+        new = hopeless.keys() - self._hopeless
+        self._hopeless |= new
+        for name, point in sorted(new):
+            windows = hopeless[name, point]
+            session.tell(Note(
+                f"no window of {name} {point.at()} is valid in {FUTILE_BLOCKS} blocks, so no block "
+                f"is measured a second time for its sake: {_count_flags(windows, invalid)}. "
+                f"{self._deciders.advise(session.directory, windows)}"
+            ))  # fmt: skip
+        settings = {(each.candidate, each.point) for each in planned}
+        others = settings - hopeless.keys()
+        if new and has_left and _has_comparison(settings) and not _has_comparison(others):
+            names = format_list([f"{name} {point.at()}" for name, point in hopeless])
+            windows = [each for own in hopeless.values() for each in own]
+            self._stop(f"every comparison needs a valid window of {names}", windows, invalid)
+
+    def _stop(self, problem: str, windows: Sequence[str], invalid: Mapping[str, str]) -> NoReturn:
+        raise NothingValid(
+            f"{problem}, so the run stops: {_count_flags(windows, invalid)}",
+            where=f"windows {windows[0]} to {windows[-1]}",
+            remedy=self._deciders.advise(self._context.session.directory, windows),
+        )
 
     def conclude(self) -> None:
         """Nothing is left: evaluate the stopping rule after the last block, too."""
@@ -248,6 +276,19 @@ class StepSchedule:
             for step in self._context.steps
             if step.id not in self._over and not (self._keep and step.kind == "tear-down")
         ]
+
+
+def _has_comparison(settings: Collection[tuple[str, Point]]) -> bool:
+    """Whether two candidates are among them at one point, or one at two values of a factor."""
+    return any(
+        here == there if one != other else here.others != there.others
+        for (one, here), (other, there) in combinations(settings, 2)
+    )
+
+
+def _count_flags(windows: Sequence[str], invalid: Mapping[str, str]) -> str:
+    flags = Counter(invalid[window] for window in windows).most_common()
+    return ", ".join(f"{flag} ({count} of {len(windows)})" for flag, count in flags)
 
 
 class _InterimAnalyses:

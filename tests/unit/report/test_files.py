@@ -193,8 +193,12 @@ def test_what_must_stand_beside_every_number_stands_beside_every_number(tmp_path
 
 def test_a_run_with_damaged_pieces_gives_a_page_of_the_rest(tmp_path: Path) -> None:
     """What cannot be read, or was not run, is listed; of too many rows it says where they are."""
-    run = build_run(tmp_path, replace(SHORT, left_out=frozenset({window_id("disk", 4, 0)})))
+    late = {window_id("disk", 1, 0): {"lateness_mean_s": 0.02}}
+    left_out = frozenset({window_id("disk", 4, 0)})
+    run = build_run(tmp_path, replace(SHORT, left_out=left_out, changes=late))
     page = Page(context_built(tmp_path))
+    because = dict(page.tables["missing"].frame.select("what", "because").iter_rows())
+    assert because["values of disk at 1 user"] == "no window of disk is valid (1 of 1: driver late)"
     laws = page.tables["identities"]
     page.tables["identities"] = replace(laws, frame=pl.concat([laws.frame] * 201))
     shown = read_page(render(page, dict.fromkeys((figure.name for figure in page.figures), "")))

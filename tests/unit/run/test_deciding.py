@@ -230,6 +230,70 @@ def test_a_run_stops_after_three_blocks_in_a_row_without_a_valid_window(
     assert window_row(faked.out, "w-a-u1-b5")["complete"]
 
 
+def hopeless(*valid: str, of: str = "w-b-u2-", also: str = "") -> Invalid:
+    """Calls all of a candidate at a level invalid but the `valid`, and one more."""
+    return lambda _, windows: {
+        name: "driver late"
+        for name in windows
+        if name == also or (name.startswith(of) and name not in valid)
+    }
+
+
+def noted(faked: FakedRun) -> list[str]:
+    """What was said of windows that never were valid."""
+    texts = (event.text for event in faked.events if isinstance(event, Note))
+    return [text for text in texts if "for its sake" in text]
+
+
+@pytest.mark.parametrize(("judge", "again"), [
+    (hopeless(), [0, 1, 2]),
+    (hopeless(also="w-a-u2-b4"), [0, 1, 2, 4]),
+    (hopeless("w-b-u2-b4"), [0, 1, 2, 3]),
+    (hopeless("w-b-u2-b0-again"), [0, 1, 2, 3, 4]),
+], ids=["never valid", "another is invalid", "valid after all", "valid once"])  # fmt: skip
+def test_no_block_is_repeated_for_who_never_was_valid_in_three(
+    judge: Invalid, again: list[int], tmp_path: Path
+) -> None:
+    """The run says so once and measures the same blocks, each without a break."""
+    faked = FakedRun(tmp_path, load={"repeat": "5"}, invalid=judge, schedulers=(Repeats(judge),))
+    assert faked.run().end == "finished"
+    windows = measured(faked)
+    first = [name for name in windows if "-again" not in name]
+    assert first == [*manifest(faked.out)["plan"]["windows"]]
+    assert {*windows} - {*first} == {f"w-{of}-u2-b{at}-again" for of in "ab" for at in again}
+    blocks = [name.replace("w-a-", "").replace("w-b-", "") for name in windows]
+    assert blocks[::2] == blocks[1::2]
+    assert noted(faked) == ([] if len(again) == 5 else [
+        "no window of b at 2 users is valid in 3 blocks, so no block is measured a second time "
+        "for its sake: driver late (6 of 6). read why"
+    ])  # fmt: skip
+
+
+def test_a_run_stops_where_every_comparison_needs_who_never_was_valid(tmp_path: Path) -> None:
+    """Resumed, it measures the rest, each block once."""
+    judge = hopeless(of="w-b-")
+    faked = FakedRun(tmp_path, users=(1,), load={"repeat": "5"}, invalid=judge)
+    faked.schedulers = (Repeats(judge),)
+    error = faked.run().error
+    assert isinstance(error, NothingValid)
+    need = "every comparison needs a valid window of b at 1 user"
+    assert error.problem == f"{need}, so the run stops: driver late (6 of 6)"
+    assert len(measured(faked)) == 3 * 2 * 2
+    assert faked.resume().end == "finished"
+    assert len(measured(faked)) == 3 * 2 * 2 + 2 * 2
+    assert len(noted(faked)) == 1
+
+
+def test_who_is_compared_with_itself_is_measured_to_the_end(tmp_path: Path) -> None:
+    """At two values of a factor, though the other candidate never is valid."""
+    judge, vary = hopeless(of="w-b-"), "{database.settings.cluster_name: [x, y]}"
+    faked = FakedRun(tmp_path, users=(2,), load={"repeat": "4"}, vary=vary, invalid=judge)
+    faked.schedulers = (Repeats(judge),)
+    assert faked.run().end == "finished"
+    assert len(measured(faked)) == 2 * 2 * (4 + 3)
+    assert sorted("cluster_name x" in text for text in noted(faked)) == [False, True]
+
+
 MORE = [f"{BLOCK[0]}-more1", f"{BLOCK[0]}-more2"]
 
 

@@ -48,7 +48,8 @@ def _set_validity(page: Page) -> Iterator[Block]:
     yield from set_paragraph(
         "An invalid window supports no claim: figures draw it hollow, and ratios leave it out. "
         "Notes do not invalidate a window. A block with an invalid window is measured a second "
-        "time. Then the second attempt counts, and the first is drawn hollow."
+        "time. Then the second attempt counts, and the first is drawn hollow. A candidate without "
+        "a valid window at a level in three such blocks has no further one repeated for its sake."
     )
     yield from set_grid(page.tables["points"])
     reasons = page.tables["reasons"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -303,11 +304,21 @@ def list_titles(drawn: Iterable[Drawn]) -> PageTable:
 
 
 def list_missing(context: Context, drawn: Iterable[Drawn]) -> PageTable:
-    """What this report could not show, and why: figures, planned windows, damaged files."""
+    """What this report could not show, and why: figures, settings, windows, damaged files."""
     rows = [
         {"what": f"figure: {each.would_show}", "because": each.because}
         for each in drawn
         if isinstance(each, Absent)
+    ]
+    evidence = context.evidence
+    rows += [
+        {
+            "what": f"values of {name} {context.at(point)}",
+            "because": evidence.explain_unpaired((name, point)),
+        }
+        for name, point in product(evidence.candidates, evidence.points)
+        if any(window.failures for window in evidence.at(name, point))
+        and not evidence.valid_at(name, point)
     ]
     gone = "its results are missing" if context.is_finished else "it was not run"
     rows += [{"what": f"window {each}", "because": gone} for each in context.not_run]
