@@ -15,7 +15,7 @@ from stithy.agents.link import ClockOffset, Link
 from stithy.agents.merging import merge_driven
 from stithy.agents.orders import FioOrder
 from stithy.agents.serving import AgentFacts
-from stithy.agents.site import SchedulerSite
+from stithy.agents.site import SchedulerSite, read_dask_version
 from stithy.agents.window import AgentOutcome, AgentsDriven
 from stithy.clock import SystemClock
 from stithy.secrets import Secret
@@ -98,6 +98,11 @@ class FakeLink(Link):
     def __init__(self, facts: Mapping[str, AgentFacts | Exception]) -> None:
         super().__init__(SimpleNamespace(scheduler=self), SystemClock(), "tcp://there:1")
         self.facts, self.ended = facts, list[str]()
+        self.dask = read_dask_version()
+
+    async def versions(self) -> Mapping[str, Any]:
+        """Answer as a scheduler does."""
+        return {"packages": {"distributed": self.dask}}
 
     async def identity(self, n_workers: int = -1) -> Mapping[str, Any]:
         """Answer as a scheduler does."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import stithy
 from stithy.agents import serving
 from stithy.agents.serving import AgentFacts
-from stithy.agents.site import SchedulerSite
+from stithy.agents.site import SchedulerSite, read_dask_version
 from stithy.clock import Clock
 from stithy.errors import PreconditionError, StithyError
 
@@ -109,14 +109,10 @@ class Member:
 
 
 def refuse_unfit(member: Member) -> None:
-    """Raise PreconditionError for another version, no hammer, or more threads than one."""
+    """Raise PreconditionError for other versions, no hammer, or more threads than one."""
     facts = member.facts
-    if facts.version != stithy.__version__:
-        raise PreconditionError(
-            f"it is of Stithy {facts.version}, this is {stithy.__version__}",
-            where=f"agent {member.name}",
-            remedy="install the same version on every host, and start the agent again",
-        )
+    _refuse_version("Stithy", facts.version, stithy.__version__, f"agent {member.name}")
+    _refuse_version("distributed", facts.dask, read_dask_version(), f"agent {member.name}")
     if facts.missing is not None:
         remedy = "install Stithy there with its native program"
         raise PreconditionError(facts.missing, where=f"agent {member.name}", remedy=remedy)
@@ -125,6 +121,14 @@ def refuse_unfit(member: Member) -> None:
             f"it has {facts.threads} threads, and might drive so many loads at once",
             where=f"agent {member.name}",
             remedy="give this worker of Dask one: --nthreads 1",
+        )
+
+
+def _refuse_version(package: str, there: str, here: str, where: str) -> None:
+    if there != here:
+        remedy = f"install the same version of {package} on every host, and start it again"
+        raise PreconditionError(
+            f"it is of {package} {there}, this is {here}", where=where, remedy=remedy
         )
 
 
@@ -176,7 +180,13 @@ class Link:
         self.client, self.clock, self.address = client, clock, address
 
     async def find(self, names: Sequence[str] | None) -> list[Member]:
-        """Find agents by name, all of them without names. Raises PreconditionError."""
+        """Find agents by name, all of them without names.
+
+        Raises PreconditionError, also for a scheduler of another version: Dask's client only warns.
+        """
+        versions = await self._ask_scheduler(lambda scheduler: scheduler.versions())
+        dask = versions["packages"]["distributed"]
+        _refuse_version("distributed", dask, read_dask_version(), f"scheduler {self.address}")
         members = []
         for found in (await self.describe(names)).values():
             if isinstance(found, PreconditionError):
@@ -215,12 +225,15 @@ class Link:
 
     async def list_addresses(self) -> dict[str, str]:
         """List where agents are, by name."""
+        identity = await self._ask_scheduler(lambda scheduler: scheduler.identity())
+        return {str(of["name"]): address for address, of in identity["workers"].items()}
+
+    async def _ask_scheduler(self, ask: Callable[[Any], Awaitable[T]]) -> T:
         try:
-            identity = await self.client.scheduler.identity()
+            return await ask(self.client.scheduler)
         except (OSError, AttributeError) as error:  # a client that was closed has no scheduler
             remedy = "start it again: agents join it by themselves"
             raise PreconditionError("it is gone", where=self.address, remedy=remedy) from error
-        return {str(of["name"]): address for address, of in identity["workers"].items()}
 
     async def end_loads(self, names: Sequence[str], fence: str) -> dict[str, str]:
         """End the load of every fence that begins so; returns who was not reached, and why."""

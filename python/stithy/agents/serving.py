@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import stithy
 from stithy.agents.fio_job import FioJob, run_fio
+from stithy.agents.site import read_dask_version
 from stithy.clock import SystemClock
 from stithy.errors import InfrastructureError, StithyError, convert_machine_failures
 from stithy.hosts.devices import read_text
@@ -48,10 +49,11 @@ class AgentFacts:
     """What an agent says of itself; two with the same `boot_id` are on one machine.
 
     `hammer` None: its host has no hammer, because of `missing`. `folder`: where its files lie.
-    `files`: device and inode of /tmp, which a container has of its own.
+    `files`: device and inode of /tmp, which a container has of its own. `dask`: its version.
     """
 
     version: str
+    dask: str
     hammer: str | None
     missing: str | None
     host: str
@@ -167,6 +169,7 @@ def describe(dask_worker: Any = None) -> AgentFacts:
     shared = Path("/tmp").stat()
     return AgentFacts(
         version=stithy.__version__,
+        dask=read_dask_version(),
         hammer=hammer,
         missing=missing,
         host=platform.node(),

@@ -36,7 +36,6 @@ SETTINGS: Mapping[str, Any] = {
     "distributed.worker.memory.terminate": False,
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
-    "distributed.version-check": False,
 }
 """What differs from Dask's own defaults."""
 
@@ -119,6 +118,13 @@ def require_dask() -> None:
         problem = "load from several hosts needs the Python package `distributed`"
         raise PreconditionError(problem, where="agents", remedy=EXTRA) from error
     assert distributed  # it is only looked for
+
+
+def read_dask_version() -> str:
+    """Read which version of Dask this process runs; a newer one may be installed meanwhile."""
+    import distributed
+
+    return str(distributed.__version__)
 
 
 def _is_loopback(host: str) -> bool:

@@ -13,7 +13,8 @@ def agent(address: str = DEFAULT, /, *, name: str, port: int = 0, tls: Tls = Non
     itself within 5 seconds once its agent or its run is gone. An agent whose scheduler is gone
     waits for it.
 
-    Every host needs the same version of Stithy, and a clock that NTP or PTP keeps in step.
+    Every host needs the same versions of Stithy and of Dask's `distributed`, and a clock that NTP
+    or PTP keeps in step.
 
     Examples:
 

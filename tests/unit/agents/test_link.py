@@ -51,6 +51,9 @@ def test_each_agent_is_tested_whatever_the_others_are_and_all_are_removed_or_non
     link.address = "tls://there:1"
     with pytest.raises(PreconditionError, match="stithy agent tls://there:1 --name q --tls FILE"):
         asyncio.run(link.find(["q"]))
+    link.dask = "2025.1.0"
+    with pytest.raises(PreconditionError, match=f"of distributed 2025.1.0, this is {FACTS.dask}"):
+        asyncio.run(link.find(["a"]))
     link.client.scheduler = None
     assert asyncio.run(link.explain(OSError())) == "the scheduler at tls://there:1 is gone"
 

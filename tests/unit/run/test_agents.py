@@ -33,6 +33,7 @@ def test_an_agent_is_of_this_version_and_has_the_hammer() -> None:
     refuse_unfit(Member("a", "tcp://a:1", FACTS))
     for changed, because in (
         (replace(FACTS, version="0.0.9"), "of Stithy 0.0.9"),
+        (replace(FACTS, dask="2025.1"), f"a: it is of distributed 2025.1, this is {FACTS.dask}"),
         (replace(FACTS, missing="no hammer"), "no hammer"),
         (replace(FACTS, threads=2), "it has 2 threads"),
     ):
