@@ -51,7 +51,7 @@ RUN_PAPERS = out=runs/papers-$$(date -u +%Y%m%dT%H%M%SZ); mkdir -p $$out; for ea
 	    .venv/bin/stithy run $$each --out $$out/$$(basename $$each .yaml) || echo "$$each ended with $$?"; \
 	done; $(PYTHON) tools/papers.py $$out $(notdir $(1))
 
-papers: setup papers-users papers-agents papers-hci papers-block ## run studies/papers, scale models of published tests, in about two and a half hours
+papers: setup papers-users papers-agents papers-hci papers-block ## run studies/papers, scale models of published tests, in about three hours
 
 papers-users: setup ## those of users on a database, in about an hour and three quarters; print published ratios beside those found here
 	@$(call RUN_PAPERS,$(USERS))
@@ -61,7 +61,7 @@ papers-agents: setup ## those with users of 29 agents, each a process of this ma
 	$(PYTHON) tools/with_agents.py 29 .venv/bin/stithy run studies/papers/ramp-agents.yaml --out $$out/ramp-agents || echo "it ended with $$?"; \
 	$(PYTHON) tools/papers.py $$out ramp-agents.yaml
 
-papers-hci: setup ## those of storage policies and space, in about 25 minutes; print the same
+papers-hci: setup ## those of storage policies and space, in about 40 minutes; print the same
 	@$(call RUN_PAPERS,$(HCI))
 
 papers-block: setup ## those of storage alone, in about 15 minutes; print the same

@@ -31,7 +31,7 @@ SPECIFIED_CUSTOMERS = 5000
 
 SMALL = f"SMALL SIZE: fewer customers than the {SPECIFIED_CUSTOMERS:,} that are specified at least"
 
-_FEWEST_DAYS = 8
+_FEWEST_DAYS = 12
 """Fewest initial trade days: with less an account has fewer trades than a transaction lists."""
 
 
@@ -68,7 +68,7 @@ class BrokerageKeys(WorkloadKeys):
         json_schema_extra={"multipleOf": LOAD_UNIT},
     )
     days: int = Field(
-        default=12,
+        default=_FEWEST_DAYS,
         ge=_FEWEST_DAYS,
         le=10_000,
         description=(

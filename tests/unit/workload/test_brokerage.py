@@ -26,7 +26,7 @@ def test_what_is_no_size_is_refused(more: dict[str, Any]) -> None:
 
 def test_a_load_unit_with_eight_days_is_the_least() -> None:
     """As the specified load unit, with the fewest days that fill every list."""
-    assert BROKERAGE.fit_size(1) == {"customers": 1000, "days": 8}
+    assert BROKERAGE.fit_size(1) == {"customers": 1000, "days": 12}
     assert BROKERAGE.parse_size("customers=2000,days=30") == {"customers": 2000, "days": 30}
     assert 0.7e9 < BROKERAGE.data_bytes(keys().size) < 0.8e9
 

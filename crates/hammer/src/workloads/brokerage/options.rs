@@ -7,7 +7,8 @@ use super::population::UNIT_CUSTOMERS;
 use crate::error::HammerError;
 use crate::workloads;
 
-/// Accounts of fewer days have fewer trades than a transaction lists: some have seven a day.
+/// Accounts of fewer days have fewer trades than a transaction lists: some have seven a day. Studies
+/// want 12 at least.
 pub const DAYS_MIN: u32 = 8;
 
 /// What a job says; jobs that run nothing need no more than the size.
