@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 from fakes.hammer import FakeHammer
 from stithy.agents import serving
+from stithy.agents.command_job import CommandJob, run_command
 from stithy.agents.coordinator import Agents
-from stithy.agents.fio_job import run_fio
+from stithy.agents.fio_job import FioJob, run_fio
 from stithy.agents.link import ClockOffset, Link
 from stithy.agents.merging import merge_driven
-from stithy.agents.orders import FioOrder
+from stithy.agents.orders import WindowOrder
 from stithy.agents.serving import AgentFacts
 from stithy.agents.site import SchedulerSite, read_dask_version
 from stithy.agents.window import AgentOutcome, AgentsDriven
@@ -67,7 +68,7 @@ class FakeAgents(Agents):
                 parts.append(outcome.driven)
         return AgentsDriven(None if self.lost else merge_driven(parts), tuple(outcomes))
 
-    def run_fio(self, order: FioOrder) -> AgentsDriven:
+    def run_order(self, order: WindowOrder) -> AgentsDriven:
         """One after the other, each in a folder of its own; nothing where one is missing."""
         self.fences.append(order.fence)
         outcomes = []
@@ -78,14 +79,22 @@ class FakeAgents(Agents):
         for number, name in enumerate(() if self.lost else self.names):
             with tempfile.TemporaryDirectory() as folder:
                 job, started, stop = order.make_job(number, 0.0), Lease(), threading.Event()
+                if isinstance(job, CommandJob):
+                    outcomes[number].ended = run_command(job, started, stop, Path(folder))
+                    continue
+                assert isinstance(job, FioJob)
                 results, outcomes[number].start_late_s = run_fio(
                     job, SystemClock().now_s(), started, stop, Path(folder)
                 )
-                files[name] = order.place_file(name)
-                files[name].write_bytes(results.read_bytes())
+                assert (file := order.place_file(name)) is not None
+                files[name] = file
+                file.write_bytes(results.read_bytes())
         if files:
             order.merge([], files)
         return AgentsDriven(None, tuple(outcomes))
+
+    def await_all(self, watch: ProgressWatch) -> None:
+        """They are there."""
 
     def consult(self, function: Callable[[], T]) -> dict[str, T]:
         """Ask each here."""

@@ -8,20 +8,26 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from stithy.activities.backup.by_agent import AgentClient
 from stithy.agents.coordinator import Agents
 from stithy.agents.window import AgentsDriven
 from stithy.clock import SystemClock
+from stithy.engines.backup import BackupJob, BackupOptions, Source
+from stithy.engines.engine import get_engine
+from stithy.engines.postgresql.connection import connect
+from stithy.engines.postgresql.url import parse_url
 from stithy.errors import Exit
 from stithy.fio.library import find
 from stithy.fio.load import FioLoad, FioTarget, split_load
 from stithy.fio.measure import lay_out, make_file, measure, prepare_fio
-from stithy.hosts.runner import LocalRunner
+from stithy.hosts.runner import Command, LocalRunner, find_server_user
 from stithy.run.books import Register
 from stithy.run.cleaning import clean
 from stithy.scenarios.block_io.activity import FioAgents
@@ -38,6 +44,7 @@ from support.agent_hosts import (
     wait_until,
 )
 from support.places import DISK, a_place
+from support.servers import engine, make_folder, server_place, start
 
 pytestmark = [pytest.mark.needs_namespace, pytest.mark.usefixtures("own_state")]
 COUNT = 3
@@ -162,6 +169,53 @@ def test_what_a_run_left_at_agents_is_ended_and_who_is_not_reached_is_named(
         assert is_ended or any(map(lab.hosts.list_hammers, lab.hosts.names))
     work.join(20)
     assert not any(map(lab.hosts.list_hammers, lab.hosts.names))
+
+
+@pytest.mark.needs_postgresql
+def test_a_dump_at_an_agent_is_one_of_this_host_and_ends_with_it(lab: _Lab) -> None:
+    """It waits for a table when its agent is killed; another agent backs up the next time."""
+    stop = SimpleNamespace(asked=threading.Event())
+    session = SimpleNamespace(run_id="dump", tell=lambda event: None, stop=stop)
+    agents, user = Agents(lab.hosts.site, lab.hosts.names), find_server_user()
+    context: Any = SimpleNamespace(agents=agents, session=session, host=SimpleNamespace(user=user))
+    name, client = lab.hosts.names[1], AgentClient(context, lab.hosts.names[1])
+    with server_place() as place, ThreadPoolExecutor(1) as pool:
+        (made := engine()).initialise(place / "data", place)
+        server = made.start(start(place, loading=True))
+
+        def dump(folder: str) -> Command:
+            options = BackupOptions(2, agent=name)
+            job = BackupJob(made.check().programs, options, make_folder(place, folder))
+            return (
+                get_engine("postgresql")
+                .get_backup("dump")
+                .back_up(job, Source(server.url, place / "data"))
+            )
+
+        try:
+            with connect(parse_url(server.url)) as person:
+                person.run("CREATE TABLE kept AS SELECT n FROM generate_series(1, 1000) n")
+                began_s = SystemClock().now_s()
+                ended = client.run(dump("whole"), place / "log")
+                assert ended.code == 0, ended.said
+                assert began_s < ended.from_s < ended.to_s < SystemClock().now_s()
+                assert (place / "whole/toc.dat").stat().st_uid == (user.uid if user else 0)
+                person.run("BEGIN")
+                person.run("LOCK TABLE kept")
+                lost = pool.submit(client.run, dump("lost"), place / "log")
+                programs = partial(lab.hosts.list_programs, name, "pg_dump")
+                wait_until(lambda: bool(programs()), 30, "it has begun")
+                lab.hosts.kill(name)
+                wait_until(lambda: not programs(), Lease.TERM_S + 1, "it has ended")
+                assert f"agent {name}: " in str(lost.exception(60))
+        finally:
+            server.stop(at_once=True)
+    (row,) = client.make_rows("w")
+    assert row["missing_because"]
+    assert row["cpu_s"] > 0
+    lab.hosts.begin(name)
+    lab.hosts.wait_until_joined()
+    client.await_agent()
 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio was not found: install fio")

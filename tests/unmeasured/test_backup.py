@@ -2,12 +2,15 @@
 
 import os
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fakes.agents import FakeAgents
 from fakes.clock import HurriedClock
+from stithy.activities.hammer.report import list_agents
 from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.report.context import make_context
 from stithy.report.page import Page
@@ -129,6 +132,44 @@ def test_a_killed_backup_or_restore_costs_itself(
         "restore": "restore failed" if kind == "restore" else PROVEN,
     }  # fmt: skip
     assert left_by(faked.out) == []
+
+
+class OddAgents(FakeAgents):
+    """Agents that say something else of whatever they are asked."""
+
+    def consult(self, function: Callable[[], Any]) -> dict[str, Any]:
+        return {name: f"{said}!" for name, said in super().consult(function).items()}
+
+
+@pytest.mark.parametrize("lost", [{}, {"host-b": "its process ended"}], ids=["whole", "lost"])
+def test_backups_come_from_an_agent(tmp_path: Path, lost: Mapping[str, str]) -> None:
+    """Of several values of a key, too; one that was lost costs its backups, and no window."""
+    text = STUDY.replace("LOAD", LONG_ENOUGH).replace("KEYS", "cycles: 1, verify: false")
+    text += "vary: {scenario.backup.agent: [none, host-b]}\n"
+    faked = OwnEngine(tmp_path, hammer=Unequal(), text=text, clock=HurriedClock())
+    faked.agents = FakeAgents(faked.hammer, ("host-b",), lost)
+    faked.agents.hosts = {"host-b": "vault"}
+    outcome = faked.run()
+    assert (outcome.end, outcome.error) == ("finished", None)
+    run = read_run(faked.out)
+    assert run.window["complete"].all()
+    ended = {(span["outcome"], span["invalid_because"]) for span in run.spans.to_dicts()}
+    because = "backup: agent host-b: its process ended: see that it runs: stithy agents test"
+    assert ended == {("done", None), *([("failed", because)] if lost else [])}
+    context = make_context(run)
+    (row,) = list_agents(context)
+    assert (row["windows"], row["missing"], row["host"]) == (2, 2 if lost else 0, "vault")
+    assert (row["cpu_share"] is None) == bool(lost)
+    assert "Backups came from host-b (vault)" in str(Page(context).sections)
+
+
+def test_an_agent_with_other_storage_or_programs_is_refused(tmp_path: Path) -> None:
+    """Before anything is loaded."""
+    text = STUDY.replace("LOAD", USERS).replace("KEYS", "during: {users: 2}, agent: host-b")
+    faked = OwnEngine(tmp_path, hammer=Unequal(), text=text, clock=HurriedClock())
+    faked.agents = OddAgents(faked.hammer, ("host-b",))
+    assert "host-b does not see what this host writes there" in str(faked.run().error)
+    assert faked.hammer.runs == []
 
 
 def test_an_idle_database_is_backed_up(tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from copy import copy
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from stithy.agents.link import AgentTest, ClockOffset, Link, Member, connect, refuse_unfit
-from stithy.agents.orders import FioOrder, UsersOrder
+from stithy.agents.orders import UsersOrder, WindowOrder
 from stithy.agents.site import SchedulerSite, require_dask, use_settings
 from stithy.agents.window import AgentsDriven, drive_window, retry_lost
 from stithy.clock import Clock, SystemClock
@@ -28,6 +29,12 @@ class Agents:
         self.site, self.names = site, tuple(names)
         self._clock = clock or SystemClock()
         self.hosts: dict[str, str] = {}
+
+    def select(self, names: Sequence[str]) -> Self:
+        """Give these of them."""
+        selected = copy(self)
+        selected.names = tuple(names)
+        return selected
 
     def find(self) -> list[Member]:
         """Find all of them. Raises PreconditionError for what is missing or does not fit."""
@@ -82,15 +89,20 @@ class Agents:
         Waits for a scheduler or an agent that was lost. Raises PreconditionError where one does not
         return or fit, or its clock is too far off.
         """
-        window = UsersOrder(self.names, fence, watch, url, workload, request)
-        return self._run(lambda link: drive_window(link, window), watch)
+        return self.run_order(UsersOrder(self.names, fence, watch, url, workload, request))
 
-    def run_fio(self, order: FioOrder) -> AgentsDriven:
-        """Let the fio of all agents work together, and write what each worker would have written.
+    def run_order(self, order: WindowOrder) -> AgentsDriven:
+        """Let all agents do together what is ordered. Raises as `drive` does."""
+        watch = order.watch if order.waits else None
+        return self._run(lambda link: drive_window(link, order), watch)
 
-        Raises as `drive` does.
-        """
-        return self._run(lambda link: drive_window(link, order), order.watch)
+    def await_all(self, watch: ProgressWatch) -> None:
+        """Wait for those that were lost, or the scheduler. Raises as `drive` does."""
+
+        async def wait(link: Link) -> None:
+            await retry_lost(lambda: link.find(self.names), self._clock, watch)
+
+        self._run(wait, watch)
 
     def consult(self, function: Callable[[], T]) -> dict[str, T]:
         """Ask each beside its task. Raises PreconditionError for one that does not answer."""

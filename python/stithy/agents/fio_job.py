@@ -1,27 +1,22 @@
 """fio at an agent: an order's job files become workers, and what these wrote one file.
 
-The workers of an agent wait at their barrier until the common start. From then on they are on a
-leash: a program beside them kills them where the agent's lease is not renewed, whatever became of
-the agent itself.
+The workers of an agent wait at their barrier, on a leash, until the common start.
 """
 
-import sys
 import threading
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGKILL
 
+from stithy.agents.command_job import hold_leash, require_renewed
 from stithy.clock import SystemClock
-from stithy.errors import InfrastructureError, PreconditionError
+from stithy.errors import PreconditionError
 from stithy.fio.program import JOB, Worker, find, run
-from stithy.hosts.runner import Command, LocalRunner, Runner, Running
+from stithy.hosts.runner import LocalRunner, Running
 from stithy.wire.program import Lease
-
-LEASH = Path(__file__).with_name("leash.py")
 
 RESULTS = "results"
 """The file that has what fio wrote."""
@@ -89,26 +84,6 @@ def scatter_results(file: Path, folders: Sequence[Path]) -> None:
                     target.write(piece)
 
 
-@contextmanager
-def hold_leash(runner: Runner, ids: Sequence[int], lease: Lease) -> Iterator[Running]:
-    """Inside, these processes are killed where the lease is not renewed."""
-    words = [sys.executable, "-I", "-S", str(LEASH), str(lease.TERM_S), *map(str, ids)]
-    leash = runner.start(Command(words))
-    assert leash.stdin is not None  # the runner gives pipes to what is not detached
-    assert leash.stdout is not None
-    try:
-        if not leash.stdout.readline():
-            problem, remedy = "its fio has no leash", "see its host"
-            raise InfrastructureError(problem, where="the agent", remedy=remedy)
-        lease.attach(leash.stdin)
-        yield leash
-    finally:
-        leash.send_signal(SIGKILL)
-        leash.wait()
-        leash.stdin.close()
-        leash.stdout.close()
-
-
 def run_fio(
     job: FioJob, start_at_s: float, lease: Lease, stop: threading.Event, folder: Path
 ) -> tuple[Path, float]:
@@ -132,8 +107,6 @@ def run_fio(
             late_s = max(0.0, clock.now_s() - start_at_s)
 
         run(runner, found, workers, job.duration_s, job.where, stop, job.patience_s, await_start)
-        if leashes[0].poll() is not None:
-            problem, remedy = "its lease was not renewed", "measure the window again"
-            raise InfrastructureError(problem, where="the agent", remedy=remedy)
+        require_renewed(leashes[0])
     gather_results(job.parts, workers, folder / RESULTS)
     return folder / RESULTS, late_s

@@ -3,7 +3,8 @@
     python -I -S leash.py SECONDS ID…
 
 A program by itself, so that it works on where the agent that began it is stopped, and ends them at
-once where that is gone. It says a line when it has them.
+once where that is gone. What a process has begun in its own group ends with it. It says a line when
+it has them.
 """
 
 import os
@@ -19,7 +20,10 @@ def main(term_s: float, ids: list[int]) -> None:
     os.write(1, b"\n")
     while select.select([0], [], [], term_s)[0] and os.read(0, 4096):
         pass
-    for process in held:
+    for pid, process in zip(ids, held, strict=True):
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(process, 0)  # so the id is still its own, and no other group's
+            os.killpg(pid, signal.SIGKILL)
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(process, signal.SIGKILL)
 

@@ -1,19 +1,24 @@
 """What agents are ordered to do together in a window, and how what they did becomes one.
 
-Users are driven by hammers, each agent with every so many-th; workers of fio are dealt likewise.
+Users are driven by hammers, each agent with every so many-th; workers of fio are dealt likewise. A
+command is one agent's own.
 """
 
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import stithy
+from stithy.agents.command_job import CommandJob
 from stithy.agents.fio_job import FioJob, pack, scatter_results
 from stithy.agents.ledgers import join_ledgers, read_batches
 from stithy.agents.merging import AgentPart, merge_driven, write_logs
 from stithy.agents.serving import AgentOrder
 from stithy.fio.program import Worker
+from stithy.hosts.runner import Command
 from stithy.secrets import Secret
 from stithy.wire.hammer import Driven, ProgressWatch, run_job
 from stithy.wire.jobs import RunJob, RunRequest, UserShare, WorkloadChoice
@@ -28,7 +33,12 @@ than the others."""
 
 @dataclass(frozen=True)
 class WindowOrder:
-    """What agents are to do together; `watch` hears of it, and stops it."""
+    """What agents are to do together; `watch` hears of it, and stops it.
+
+    `waits`: one that was lost is waited for.
+    """
+
+    waits: ClassVar = True
 
     names: tuple[str, ...]
     fence: str
@@ -42,13 +52,13 @@ class WindowOrder:
         """Estimate how long the load takes once it has begun."""
         raise NotImplementedError
 
-    def make_job(self, number: int, start_at_s: float) -> RunJob | FioJob:
+    def make_job(self, number: int, start_at_s: float) -> RunJob | FioJob | CommandJob:
         """Make one agent's part, its start by its own clock."""
         raise NotImplementedError
 
     def place_file(self, name: str) -> Path | None:
         """Say where what an agent hands over goes; None: it hands over nothing."""
-        raise NotImplementedError
+        return None
 
     def explain_unfinished(self, part: AgentPart, file: Path | None) -> str | None:
         """Say why an agent that answered has not done its part; None where it has."""
@@ -56,7 +66,7 @@ class WindowOrder:
 
     def merge(self, parts: Sequence[AgentPart], files: Mapping[str, Path]) -> Driven | None:
         """Write what all have done as one load driver would; `files`: by agent, handed over."""
-        raise NotImplementedError
+        return None
 
     def order(self, number: int, start_at_s: float, offset_s: float) -> AgentOrder:
         """One agent's part, its times by its own clock."""
@@ -161,3 +171,24 @@ class FioOrder(WindowOrder):
         """Write into each worker's folder what fio would have written there."""
         for number, name in enumerate(self.names):
             scatter_results(files[name], [of.folder for of in self.list_workers(number)])
+
+
+@dataclass(frozen=True)
+class CommandOrder(WindowOrder):
+    """A command of one agent, which begins once it is there, and takes as long as it takes."""
+
+    waits: ClassVar = False
+
+    command: Command = field(repr=False)
+
+    def estimate_length_s(self) -> float:
+        """Nobody knows."""
+        return math.inf
+
+    def make_job(self, number: int, start_at_s: float) -> CommandJob:
+        """It begins at once, not at a common start."""
+        return CommandJob(self.command)
+
+    def explain_unfinished(self, part: AgentPart, file: Path | None) -> str | None:
+        """A command that failed has ended, too."""
+        return None if part.answer.ended else "it did not say how it ended"

@@ -1,9 +1,9 @@
 """What an agent does when it is asked: functions that run in a worker of Dask, on its host.
 
 A worker does one task at a time, in a thread; clocks are read and leases are renewed beside it. The
-load driver of a task, hammer or fio, ends where its lease is not renewed, and its output is gone
-then. Ledgers, and what fio wrote, are handed over bit by bit with the leases, once the load is
-done: they may be large.
+load driver of a task, hammer or fio, or its command, ends where its lease is not renewed, and its
+output is gone then. Ledgers, and what fio wrote, are handed over bit by bit with the leases, once
+the load is done: they may be large.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import stithy
+from stithy.agents.command_job import CommandEnd, CommandJob, run_command
 from stithy.agents.fio_job import FioJob, run_fio
 from stithy.agents.site import read_dask_version
 from stithy.clock import SystemClock
@@ -76,7 +77,7 @@ class AgentOrder:
     fence: str
     version: str
     until_s: float
-    job: RunJob | FioJob = field(repr=False)
+    job: RunJob | FioJob | CommandJob = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,14 @@ class AgentAnswer:
     """What an agent's hammer said, each message as JSON, and its interval logs, compressed.
 
     `because`: why it gave no summary. `start_late_s`: how long after the start its fio began.
+    `ended`: what became of its command.
     """
 
     messages: tuple[str, ...] = ()
     logs: dict[LogKind, bytes] = field(default_factory=dict)
     because: str | None = None
     start_late_s: float | None = None
+    ended: CommandEnd | None = None
 
 
 @dataclass(frozen=True)
@@ -231,6 +234,9 @@ def drive(order: AgentOrder) -> AgentAnswer:
         ):
             if isinstance(order.job, RunJob):
                 return _run_hammer(order.job, load, Path(folder))
+            if isinstance(order.job, CommandJob):
+                ended = run_command(order.job, load.lease, load.stop, Path(folder))
+                return AgentAnswer(ended=ended)
             job, until_s = order.job, order.until_s
             results, late_s = run_fio(job, until_s, load.lease, load.stop, Path(folder))
             load.hand_over(results)

@@ -10,10 +10,12 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from stithy.agents import serving
+from stithy.agents.command_job import CommandEnd
 from stithy.agents.link import (
     NOT_JOINED,
     ClockOffset,
@@ -51,7 +53,8 @@ class AgentOutcome:
     """What became of one agent in a window; `missing_because` None: it did its part.
 
     `clocks`: how far its clock was ahead before, meanwhile and after. `folder`: where its ledger
-    lay on its host. `start_late_s`: how long after the common start its fio began.
+    lay on its host. `start_late_s`: how long after the common start its fio began. `ended`: what
+    became of its command, by its clock.
     """
 
     name: str
@@ -61,6 +64,7 @@ class AgentOutcome:
     folder: Path | None = None
     driven: Driven | None = None
     start_late_s: float | None = None
+    ended: CommandEnd | None = None
     missing_because: str | None = None
 
 
@@ -93,8 +97,9 @@ ENDED = "it was ended, because another agent was lost"
 
 async def drive_window(link: Link, window: WindowOrder) -> AgentsDriven:
     """Let the users of all agents work together. Raises as `Agents.drive` does."""
+    find = partial(link.find, window.names)
     try:
-        members = await retry_lost(lambda: link.find(window.names), link.clock, window.watch)
+        members = await (retry_lost(find, link.clock, window.watch) if window.waits else find())
     except PreconditionError:
         known, names = await link.list_addresses(), window.names
         if not (away := dict.fromkeys(set(names) - set(known), NOT_JOINED)):
@@ -220,6 +225,7 @@ class _AgentTask:
             with contextlib.suppress(Exception):  # it may be gone with its scheduler
                 await client.cancel([future], force=True)
         self.outcome.driven, self.outcome.start_late_s = part.driven, part.answer.start_late_s
+        self.outcome.ended = part.answer.ended
         if unfinished is not None:
             self.outcome.missing_because = ENDED if failed.is_set() else unfinished
             failed.set()
@@ -230,22 +236,26 @@ class _AgentTask:
 
     async def _watch(self, future: Any, failed: asyncio.Event) -> AgentAnswer:
         clock, told = self._link.clock, False
-        while not future.done():
-            if clock.now_s() > self._until_s:
-                raise InfrastructureError(
-                    "it did not come to its end", where=self.member.name, remedy="see its host"
-                )
-            came = await self._renew()
-            stop = self._window.watch.stop
-            if not told and (failed.is_set() or (stop is not None and stop.is_set())):
-                ask = self._link.ask(self.member.address, serving.end_loads, self._order.fence)
-                told = await ask > 0
-            if came:  # who hands over a long file is not late
-                self._until_s = max(self._until_s, clock.now_s() + DRAIN_S)
-            else:
-                await asyncio.sleep(RENEW_S)
-        answer: AgentAnswer = await asyncio.wait_for(future.result(), DRAIN_S)
-        return answer
+        answer: asyncio.Future[AgentAnswer] = asyncio.ensure_future(future.result())
+        answer.add_done_callback(lambda of: of.cancelled() or of.exception())  # it is seen here
+        try:
+            while not answer.done():
+                if clock.now_s() > self._until_s:
+                    raise InfrastructureError(
+                        "it did not come to its end", where=self.member.name, remedy="see its host"
+                    )
+                came = await self._renew()
+                stop = self._window.watch.stop
+                if not told and (failed.is_set() or (stop is not None and stop.is_set())):
+                    ask = self._link.ask(self.member.address, serving.end_loads, self._order.fence)
+                    told = await ask > 0
+                if came:  # who hands over a long file is not late
+                    self._until_s = max(self._until_s, clock.now_s() + DRAIN_S)
+                else:
+                    await asyncio.wait([answer], timeout=RENEW_S)
+            return await asyncio.wait_for(answer, DRAIN_S)
+        finally:
+            answer.cancel()
 
     async def _renew(self) -> bool:
         """Renew its lease; returns whether more of its file may follow at once."""

@@ -26,6 +26,8 @@ FULL: Final = "full"
 ENDINGS = {"none": "", "gzip": ".gz", "lz4": ".lz4", "zstd": ".zst"}
 """Of the files of backups, by compression."""
 
+OF_THE_HOST = "it reads files of the server's host by itself, and another host has none"
+
 PACKERS = {name: Package(name, name) for name in ENDINGS if name != "none"}
 """The programs that compress and unpack, by compression."""
 
@@ -35,13 +37,15 @@ class BackupOptions:
     """How a backup is made: with so many processes, compressed so (`none`: not at all).
 
     `bytes_per_s`: how fast it reads the database at most; None as fast as it can. `kind`: whether
-    it holds everything, or what changed since an earlier one.
+    it holds everything, or what changed since an earlier one. `agent`: at which agent it is made;
+    empty on this host.
     """
 
     processes: int = 1
     compression: str = "none"
     bytes_per_s: int | None = None
     kind: str = FULL
+    agent: str = ""
 
 
 def list_packers(options: BackupOptions) -> Mapping[str, Package]:
@@ -96,6 +100,9 @@ class BackupMethod:
     no_bandwidth: str = ""
     """Why its reading cannot be slowed down; empty where it can."""
 
+    no_agent: str = ""
+    """Why no agent can make it; empty where one can, or it reads files or keeps a repository."""
+
     processes_most: tuple[int, str] = (0, "")
     """The most processes it can have, 0 for any number, and why there cannot be more."""
 
@@ -109,6 +116,9 @@ class BackupMethod:
         """Say why it cannot have these options, and what to change; None if it can."""
         if options.kind != FULL and not self.keeps_repository:
             return f"{self.name} makes full backups, no {options.kind} ones"
+        is_here = self.reads_files or self.keeps_repository
+        if options.agent and (because := self.no_agent or (OF_THE_HOST if is_here else "")):
+            return f"{self.name} has no `agent`: {because}"
         if options.bytes_per_s is not None and self.no_bandwidth:
             return f"{self.name} has no `bandwidth`: {self.no_bandwidth}"
         if options.processes > 1 and options.compression != "zstd" and self.packs_with_zstd_alone:

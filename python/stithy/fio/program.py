@@ -21,7 +21,7 @@ from stithy.errors import InfrastructureError, Interrupted, PreconditionError
 from stithy.fio import FIO
 from stithy.fio.profile import SYNC_ENGINE, USUAL_ASYNC
 from stithy.hosts.devices import read_text
-from stithy.hosts.runner import Command, Runner, Running
+from stithy.hosts.runner import BARRIER, Command, Runner, Running, lift_barrier
 
 INSTALL = FIO.package.install()
 PATIENCE_S = 60.0
@@ -32,8 +32,6 @@ STOP_PATIENCE_S = 10.0
 
 POLL_S = 0.05
 JOB = "job.fio"
-# The shell replaces itself by fio when a line arrives. Where none ever does, it ends.
-BARRIER = 'read -r _ && exec "$@" <&-'
 
 
 @dataclass(frozen=True)
@@ -129,10 +127,7 @@ def run(
     with _start(runner, found, workers) as processes:
         await_start([process.pid for process in processes])
         for process in processes:  # lift the barrier
-            assert process.stdin is not None  # the runner gives pipes to what is not detached
-            with suppress(BrokenPipeError):
-                process.stdin.write("\n")
-                process.stdin.flush()
+            lift_barrier(process)
         limit_s = duration_s + patience_s
         deadline_s = time.monotonic() + limit_s
         while any(each.poll() is None for each in processes):

@@ -10,6 +10,7 @@ import pwd
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
@@ -38,6 +39,11 @@ def find_user(name: str) -> ServerUser:
             "there is no such user", where=f"user {name}", remedy="create it, or name another"
         ) from error
     return ServerUser(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def name_own_user() -> str:
+    """Name the user as whom this process runs."""
+    return pwd.getpwuid(os.geteuid()).pw_name
 
 
 def find_server_user() -> ServerUser | None:
@@ -127,6 +133,18 @@ class Runner(Protocol):
 # between fork and exec once there are threads. `$0` is the cgroup's list of processes; writing 0
 # moves the writer. The shell replaces itself, so the process id stays.
 JOIN = 'echo 0 > "$0" || exit 97; exec "$@"'
+
+
+# The shell replaces itself by the program when a line arrives. Where none ever does, it ends.
+BARRIER = 'read -r _ && exec "$@" </dev/null >/dev/null'
+
+
+def lift_barrier(process: Running) -> None:
+    """Let a program begin that waits at `BARRIER`; one that has ended does not mind."""
+    assert process.stdin is not None  # the runner gives pipes to what is not detached
+    with suppress(BrokenPipeError):
+        process.stdin.write("\n")
+        process.stdin.flush()
 
 
 class LocalRunner:

@@ -61,7 +61,8 @@ def find_agents(study: Study, *, scheduler: str | None, tls: Path | None) -> Age
     if study.given_load is None:
         refuse_blind(study, agents, members)
     elif not study.by_url:
-        refuse_distant(members, serving.describe(), SOCKETS, "give candidates a url")
+        instead = "give candidates a url" if study.load.agents else "leave `agent` out"
+        refuse_distant(members, serving.describe(), SOCKETS, instead)
     refuse_far_clocks(agents.measure_clocks(members))
     return agents
 
@@ -130,7 +131,7 @@ def require_shared(agents: Agents, folders: Iterable[Path]) -> None:
                 f"{', '.join(blind)} does not see what this host writes there",
                 where=str(folder),
                 remedy="name a directory that all hosts share, at the same path; storage that each "
-                "host has for itself is measured by a study on each",
+                "host has for itself is none",
             )
 
 

@@ -97,7 +97,7 @@ class Context:
     """What a step may use: what was asked, the session with its host, and what is on it.
 
     `given_servers` None: the study has no database. `scratch`: the run's own directory outside all
-    volumes. `agents`: those that drive its users, None where this host does.
+    volumes. `agents`: all that the study names, None where this host does all.
     """
 
     file: StudyFile
@@ -113,6 +113,12 @@ class Context:
     @property
     def host(self) -> Host:
         return self.session.host
+
+    @property
+    def drivers(self) -> Agents | None:
+        """The agents that drive its users; None where this host does."""
+        load = self.file.study.given_load
+        return self.agents.select(load.agents) if self.agents and load and load.agents else None
 
     def hammer(self, url: Secret) -> Hammer:
         """Give the driver of a database, within its limits where it runs in the driver."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import stithy
 from stithy.agents.coordinator import Agents
+from stithy.agents.link import NOT_JOINED
 from stithy.clock import Clock, SystemClock
 from stithy.engines.backup import BackupOptions
 from stithy.engines.engine import get_engine
@@ -216,14 +217,19 @@ def equip(
 
 
 def find_placed_agents(file: StudyFile, tools: Tools) -> Agents | None:
-    """Find them; what is wrong with them as a whole has its place in the study."""
+    """Find them; what is wrong with them, not with their scheduler, has its place in the study."""
     try:
         return tools.agents(file.study)
     except PreconditionError as error:
+        if NOT_JOINED in error.problem or error.where.startswith("agent "):
+            whole = f"{error.where}: {error.problem}"
+            error = PreconditionError(whole, where="agents", remedy=error.remedy)
         if error.where != "agents":
             raise
-        section = ("load",) if file.study.given_load else ("scenario", file.study.scenario.name)
-        raise place_error(file, error, *section, "agents") from error
+        load, scenario = file.study.given_load, ("scenario", file.study.scenario.name)
+        own = (*scenario, "agent" if load else "agents")
+        place = ("load", "agents") if load and load.agents else own
+        raise place_error(file, error, *place) from error
 
 
 def see_exporters(file: StudyFile, clock: Clock, problems: Problems) -> dict[str, SeenExporter]:

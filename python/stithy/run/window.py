@@ -219,11 +219,10 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
         "surroundings": around,
     }
     found["values"] += _list_power_values(context, measured, found["values"])
-    own = {
-        table.name: (table, rows)
-        for activity in measured.activities
-        for table, rows in activity.tables(measured.readings)
-    }
+    own: dict[str, tuple[tables.Table, list[Row]]] = {}
+    for activity in measured.activities:
+        for table, rows in activity.tables(measured.readings):
+            own.setdefault(table.name, (table, []))[1].extend(rows)
     for table in {*list_window_tables(), tables.SERIES} - {tables.WINDOW}:
         _, rows = own.pop(table.name, (table, found.get(table.name, [])))
         write_table(directory.table(table.name), table, rows)

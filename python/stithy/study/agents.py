@@ -14,8 +14,10 @@ PLACE = ("load", "agents")
 
 
 def list_agents(study: "Study") -> tuple[str, ...]:
-    """List the agents that drive its windows; none where this host does."""
-    return study.given_load.agents if study.given_load else study.scenario.keys.list_agents()
+    """List the agents that do something in its windows; none where this host does all."""
+    load = study.given_load.agents if study.given_load else ()
+    own = (name for variant in study.variants for name in variant.scenario.keys.list_agents())
+    return tuple(dict.fromkeys((*load, *own)))
 
 
 def find_agent_problems(study: "Study") -> Iterator[Violation]:

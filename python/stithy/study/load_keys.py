@@ -48,12 +48,8 @@ DAY_S = 86_400.0
 CONNECTIONS_MAX = 10_000
 REPEAT_MAX = 1000
 AGENTS_MAX = 1000
-AgentNames = Annotated[
-    tuple[
-        Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")], ...
-    ],
-    Field(strict=False, max_length=AGENTS_MAX),
-]  # fmt: skip
+AgentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+AgentNames = Annotated[tuple[AgentName, ...], Field(strict=False, max_length=AGENTS_MAX)]
 RAMP_UP_S = 30.0
 """Until caches and log of most databases are as they stay; docs/explanation/verdicts.md."""
 DURATION_S = 60.0

@@ -91,7 +91,7 @@ class ScenarioKeys(FrozenModel):
         return None
 
     def list_agents(self) -> tuple[str, ...]:
-        """List the agents that do in windows what this host would; none with a section `load`."""
+        """List the agents that do in windows what this host would, besides driving users."""
         return ()
 
     def list_profiles(self) -> "Mapping[str, IoProfile]":

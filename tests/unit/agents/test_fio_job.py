@@ -3,6 +3,7 @@
 import subprocess
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -10,27 +11,29 @@ from typing import IO
 import pytest
 
 from fakes.fio import FioRunner
+from stithy.agents.command_job import CommandJob, hold_leash, run_command
 from stithy.agents.fio_job import (
     FioJob,
     gather_results,
-    hold_leash,
     pack,
     run_fio,
     scatter_results,
     unpack,
 )
 from stithy.agents.merging import AgentPart
-from stithy.agents.orders import START_LATE_S_MAX, FioOrder
+from stithy.agents.orders import START_LATE_S_MAX, CommandOrder, FioOrder
 from stithy.agents.serving import AgentAnswer
-from stithy.errors import PreconditionError
+from stithy.errors import InfrastructureError, PreconditionError
 from stithy.fio.library import find
 from stithy.fio.load import FioLoad, FioTarget, split_load
 from stithy.fio.measure import FioMachine, Measured, measure
 from stithy.fio.output import merge_workers
 from stithy.fio.program import FioProgram, Worker, run
-from stithy.hosts.runner import LocalRunner
+from stithy.hosts.processes import read_identity
+from stithy.hosts.runner import Command, LocalRunner
 from stithy.wire.hammer import ProgressWatch
 from stithy.wire.program import Lease
+from support.agent_hosts import wait_until
 
 FOUND = FioProgram("fio", "fio-3.33")
 NAMES = ("h1", "h2", "h3")
@@ -123,6 +126,55 @@ def test_a_leash_kills_what_nobody_renews(lease: Lease) -> None:
             assert process.wait(20) == -9
         assert other.poll() is None
         other.kill()
+
+
+def test_a_leash_that_is_renewed_at_its_end_fails_nothing() -> None:
+    """A line that nobody reads any more is no fault of what it held."""
+    lease, over = Lease(), threading.Event()
+
+    def renew() -> None:
+        while not over.is_set():
+            lease.renew()
+
+    with subprocess.Popen(["sleep", "60"]) as process, ThreadPoolExecutor(1) as pool:
+        pool.submit(renew)
+        try:
+            for _ in range(3):
+                with hold_leash(LocalRunner(), [process.pid], lease):
+                    pass
+        finally:
+            over.set()
+            process.kill()
+
+
+SECRET, SPIN = "pass/word", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+TALKS = f'{SPIN}; head -c 200000 /dev/zero; echo "$WORD" | wc -c >&2; exit 3'
+LINGERS = 'sleep 60 & echo $! >"$0"; sleep 60'
+
+
+def test_a_command_at_an_agent_ends_as_it_does_here(tmp_path: Path) -> None:
+    """Nobody reads its output; what it says, its code and its CPU time come back, no secret."""
+    command = Command(["sh", "-c", TALKS], environment={"WORD": SECRET}, detached=True)
+    order = CommandOrder(("h1",), "f", ProgressWatch(), command)
+    assert SECRET not in f"{order}{order.order(0, 0.0, 0.0)}"
+    ended = run_command(order.make_job(0, 0.0), Lease(), threading.Event(), tmp_path)
+    assert (ended.code, ended.said.strip()) == (3, str(len(SECRET) + 1))
+    assert 0.0 < ended.cpu_s < 2 * (ended.to_s - ended.from_s)
+
+
+@pytest.mark.parametrize("lease", [_ShortLease(), _Unsent(), Lease()], ids=["late", "gone", "stop"])
+def test_a_command_ends_with_all_that_it_began(tmp_path: Path, lease: Lease) -> None:
+    """By its leash, or because a person stops the run."""
+    job, stop = CommandJob(Command(["sh", "-c", LINGERS, str(tmp_path / "pid")])), threading.Event()
+    if type(lease) is Lease:
+        threading.Timer(0.5, stop.set).start()
+        assert run_command(job, lease, stop, tmp_path).code == -15
+    else:
+        with pytest.raises(InfrastructureError, match="its lease was not renewed"):
+            run_command(job, lease, stop, tmp_path)
+    if (tmp_path / "pid").exists():  # it may have been gone before it began
+        pid = int((tmp_path / "pid").read_text())
+        wait_until(lambda: read_identity(pid) is None, 5, "its child is gone")
 
 
 def test_an_agent_with_another_fio_or_a_late_one_has_no_part(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from itertools import pairwise
 import pytest
 
 from fakes.machine import FakeMachine
+from stithy.engines.backup import BackupOptions
+from stithy.engines.engine import get_engine
 from stithy.errors import UserError
 from stithy.plan.cost import sum_space
 from stithy.plan.expand import expand
@@ -14,7 +16,8 @@ from stithy.point import OFF, ON
 from stithy.run.preflight import list_cautions
 from stithy.scenarios.backup.keys import BACKUP, CYCLES_MOST, MAXIMUM, RATE
 from stithy.scenarios.backup.plan import PLUGINS, find_spec, has_no_backup, list_proven
-from support.studies import load, primary, refused, study
+from stithy.study.agents import list_agents
+from support.studies import load, primary, problems, refused, study, study_text
 
 ASKED = primary("{users: 4, blocks: 6}")
 
@@ -135,6 +138,34 @@ def test_a_combination_that_the_method_cannot_have_is_left_out_and_said() -> Non
     }  # fmt: skip
     said = next(list_cautions(asked, FakeMachine()))
     assert said.startswith("4 combinations of `vary` cannot be had and will not be measured: base")
+
+
+@pytest.mark.parametrize(("engine", "method"), [
+    ("postgresql", "pgbackrest"), ("mariadb", "copy"), ("mariadb", "chain"), ("sqlite", "online"),
+    ("sqlserver", "native"), ("postgresql", "dump"), ("mariadb", "dump"), ("mysql", "dump"),
+])  # fmt: skip
+def test_an_agent_makes_what_is_read_through_a_server(engine: str, method: str) -> None:
+    """Another host has no files of this one, and what a server does itself has no client."""
+    options = BackupOptions(agent="host-b")
+    because = get_engine(engine).get_backup(method).explain_refusal(options)
+    assert (because is None) == (method == "dump")
+    assert because is None or because.startswith(f"{method} has no `agent`: ")
+
+
+def test_backups_have_an_agent_of_their_own_and_may_vary_it() -> None:
+    """All that a study names are found; an agent does one thing at a time, as its place says."""
+    keys = f"{USERS_WAIT}, agent: host-b"
+    vary = ("study:", "vary: {scenario.backup.agent: [none, host-b, host-c]}\nstudy:")
+    load = ("  ramp_up", "  agents: [host-a]\n  ramp_up")
+    asked = study(scenario(USERS_WAIT), vary, load)
+    assert list_agents(asked) == ("host-a", "host-b", "host-c")
+    steps = [step.id for step in expand(asked).steps if step.kind == "try-agents"]
+    assert len(steps) == len(asked.candidates)
+    assert not any(step.kind == "try-agents" for step in expand(study(scenario(USERS_WAIT))).steps)
+    taken = ("  ramp_up", "  agents: [host-b]\n  ramp_up")
+    (found,) = problems(study_text(scenario(keys), taken))
+    assert "host-b, which makes backups: an agent does one thing at a time" in str(found)
+    assert "agents: [host-b]" in found.excerpt
 
 
 def test_a_value_that_no_combination_can_have_is_refused() -> None:

@@ -124,6 +124,9 @@ def test_what_is_wrong_with_agents_has_its_place_in_the_study(tmp_path: Path) ->
     other = replace(file, content=text, study=parse_study("s", text))
     with pytest.raises(PreconditionError, match="study.yaml:3:48: nobody knows where"):
         find_placed_agents(other, Tools())
+    backup = ("study:", "scenario: {backup: {during: {users: 4}, agent: b}}\nstudy:")
+    with pytest.raises(PreconditionError, match="study.yaml:1:48: nobody knows where"):
+        find_placed_agents(write_study(tmp_path, backup), Tools())
 
 
 def test_agents_drive_users_beside_what_needs_no_users_here() -> None:

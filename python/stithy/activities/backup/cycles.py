@@ -14,6 +14,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stithy.activities.backup.by_agent import AgentClient
+from stithy.agents.command_job import CommandEnd
 from stithy.engines.backup import FULL, BackupJob, BackupMethod, BackupOptions, Source
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Endpoint, Instance
@@ -114,13 +116,17 @@ class Whose:
 
 @dataclass(frozen=True)
 class Backups:
-    """What backs a database up, by a method: the candidate's, or the one that `whose` names."""
+    """What backs a database up, by a method: the candidate's, or the one that `whose` names.
+
+    `client`: the agent that makes backups in place of this host.
+    """
 
     context: Context
     candidate: str
     method: BackupMethod
     options: BackupOptions
     whose: Whose | None = None
+    client: AgentClient | None = None
 
     def prepare(self, log: Path) -> str:
         """Make the repository of a method that keeps one, while no server runs; what was done.
@@ -147,7 +153,7 @@ class Backups:
         if self.options.kind != FULL:
             full = replace(self._job, options=replace(self.options, kind=FULL))
             command = self.method.back_up(full, Source(instance.url, self._data))
-            self._need(self._run(command, log))
+            self._need(self._run(command, log)[1])
 
     def _need(self, failed_because: str | None) -> None:
         if failed_because is not None:
@@ -171,12 +177,11 @@ class Backups:
         size = measure_size(self._data, self._log_folder)
         if not self.method.keeps_repository:
             context.volumes.make_tree(self.candidate, self._name(FOLDER), "backup")
-        began_s = context.session.clock.now_s()
         command = self.method.back_up(self._job, Source(instance.url, self._data))
         group = context.servers.groups.get(self._data) if self.method.reads_files else None
-        because = self._run(replace(command, memory_cgroup=group), log)
-        ended_s, stored = context.session.clock.now_s(), self.method.locate_last(self._folder)
-        return Cycle(began_s, ended_s, size, measure_size(stored), because)
+        ended, because = self._run(replace(command, memory_cgroup=group), log, self.client)
+        stored = self.method.locate_last(self._folder)
+        return Cycle(ended.from_s, ended.to_s, size, measure_size(stored), because)
 
     @contextmanager
     def restored(self, log: Path) -> Iterator[tuple[Cycle, Endpoint | None]]:
@@ -278,11 +283,23 @@ class Backups:
         return self._found.engine.log_folder
 
     def _run_all(self, commands: Iterable[Command], log: Path) -> str | None:
-        return next(filter(None, (self._run(command, log) for command in commands)), None)
+        return next(filter(None, (self._run(command, log)[1] for command in commands)), None)
 
-    def _run(self, command: Command, log: Path) -> str | None:
+    def _run(
+        self, command: Command, log: Path, client: AgentClient | None = None
+    ) -> tuple[CommandEnd, str | None]:
+        since = log.stat().st_size if log.exists() else 0
+        ended = client.run(command, log) if client else self._run_here(command, log)
+        if ended.code == 0:
+            return ended, None
+        said = log.read_text(errors="replace")[since:].strip().splitlines()[-LAST_LINES:]
+        code, program = ended.code, Path(command.argv[0]).name
+        how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+        return ended, " | ".join([f"{program} {how}", *said])
+
+    def _run_here(self, command: Command, log: Path) -> CommandEnd:
         context, host = self.context, self.context.host
-        program = Path(command.argv[0]).name
+        program, clock = Path(command.argv[0]).name, context.session.clock
         asked = replace(command, user=host.user.name if host.user else None, detached=True)
         stop = context.session.stop.asked
         if self.whose is not None:
@@ -291,18 +308,14 @@ class Backups:
             groups = tuple(other for other in others if other is not None)
             asked = replace(asked, memory_cgroup=self.whose.memory_cgroup, cgroups=groups)
             stop = self.whose.ended
-        since = log.stat().st_size if log.exists() else 0
+        from_s = clock.now_s()
         process = host.runner.start(asked, stderr=log)
         while (code := process.poll()) is None:
             if stop.wait(PAUSE_S):
                 end_tree(process.pid, signal.SIGTERM)
                 process.wait(10)
                 raise Interrupted("stopped by a person", where=program, remedy="`stithy resume`")
-        if code == 0:
-            return None
-        said = log.read_text(errors="replace")[since:].strip().splitlines()[-LAST_LINES:]
-        ended = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-        return " | ".join([f"{program} {ended}", *said])
+        return CommandEnd(code, from_s, clock.now_s())
 
 
 def measure_size(root: Path, without: str | None = None) -> int:

@@ -160,23 +160,23 @@ class HammerActivity:
             context.file.study, self.window, directory, self.asked, self.start_at_s
         )
 
-        session = context.session
+        session, drivers = context.session, context.drivers
 
         def on_message(message: AnyMessage) -> None:
             # Nobody watches one of several instances as if it were all of them.
             if isinstance(message, SecondMessage) and self.number is None:
                 session.start.give(min(message.at_s - message.second, session.clock.now_s()))
                 session.tell(self._second(message))
-            elif isinstance(message, Warning) and context.agents is not None:
+            elif isinstance(message, Warning) and drivers is not None:
                 session.tell(Note(message.text))
 
         watch = ProgressWatch(directory.hammer_output, on_message, session.stop.asked)
         try:
-            if context.agents is None:
+            if drivers is None:
                 self.driven = self._find_driver().run(self.choice, request, watch=watch)
             else:
-                self.by_agents = by_agents.expect(context.agents.names)
-                self.by_agents = by_agents.drive(self, self._server.url, request, watch)
+                self.by_agents = by_agents.expect(drivers.names)
+                self.by_agents = by_agents.drive(self, drivers, self._server.url, request, watch)
                 by_agents.require_complete(self.by_agents, self.window.id)
                 self.driven = self.by_agents.driven
         finally:

@@ -1,21 +1,24 @@
 """A window of the users by agents: ordered here, and kept as rows."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from stithy.agents.coordinator import Agents
 from stithy.agents.link import bound_error_s, measure_move_s
 from stithy.agents.merging import bound_unlisted_s
 from stithy.agents.window import ENDED, AgentOutcome, AgentsDriven
 from stithy.errors import InfrastructureError
 from stithy.metrics import PAUSE_NEGLIGIBLE_S
-from stithy.plan.steps import WindowPlan
 from stithy.results.hlog import LoggedHistogram, decode
 from stithy.results.tables import Row
 from stithy.run.context import Context
+from stithy.run.events import Note
 from stithy.secrets import Secret
 from stithy.wire.hammer import ProgressWatch
 from stithy.wire.jobs import RunRequest
+from stithy.wire.messages import AnyMessage, Warning
 
 if TYPE_CHECKING:
     from stithy.activities.hammer.activity import HammerActivity
@@ -27,21 +30,29 @@ def expect(names: Sequence[str]) -> AgentsDriven:
 
 
 def drive(
-    of: "HammerActivity", url: Secret, request: RunRequest, watch: ProgressWatch
+    of: "HammerActivity", agents: Agents, url: Secret, request: RunRequest, watch: ProgressWatch
 ) -> AgentsDriven:
     """Let the agents drive a window; nothing of an earlier one can be taken for a part of it.
 
     Raises PreconditionError where one cannot begin.
     """
-    context = of.context
-    assert context.agents is not None  # as the caller knows
-    fence = make_fence(context, of.window)
-    return context.agents.drive(fence, url, of.choice, request, watch)
+    fence = make_fence(of.context, of.window.id)
+    return agents.drive(fence, url, of.choice, request, watch)
 
 
-def make_fence(context: Context, window: WindowPlan) -> str:
-    """Make what no other window has, and no other attempt at this one."""
-    return f"{context.session.run_id}/{window.id}/{token_hex(4)}"
+def make_fence(context: Context, name: str) -> str:
+    """Make what no other window or work has, and no other attempt at this one."""
+    return f"{context.session.run_id}/{name}/{token_hex(4)}"
+
+
+def make_watch(context: Context, stop: threading.Event | None) -> ProgressWatch:
+    """Make what passes warnings on to who watches the run, and a stop to agents."""
+
+    def hear(message: AnyMessage) -> None:
+        if isinstance(message, Warning):
+            context.session.tell(Note(message.text))
+
+    return ProgressWatch(on_message=hear, stop=stop)
 
 
 def require_complete(result: AgentsDriven, window_id: str) -> None:

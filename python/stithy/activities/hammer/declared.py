@@ -126,7 +126,7 @@ AGENTS = Table(
     (
         text("window_id", "id of the window, as in the plan"),
         text("agent", "name of the agent"),
-        integer("number", "", "which of the agents it is, from 0: it has the users, or workers of fio, whose number leaves this when divided by the number of agents"),
+        integer("number", "", "which of the agents it is, from 0: of the load it has the users, or workers of fio, whose number leaves this when divided by the number of agents"),
         integer("cpus", "", "CPUs that it can use; null if it was not asked", null=True),
         integer("users", "", "virtual users that it had", null=True),
         integer("transactions", "", "completed transactions in the measurement", null=True),
@@ -136,7 +136,7 @@ AGENTS = Table(
         real("start_late_s", "s", "how long after the common start its driver was awake; users' times count from the start all the same", null=True),
         real("lateness_mean_s", "s", "mean of its driver's lateness", null=True),
         real("lateness_p99_s", "s", "99th percentile of its driver's lateness", null=True),
-        real("cpu_s", "s", "CPU time of its hammer or fio in the measurement", null=True),
+        real("cpu_s", "s", "CPU time of its hammer or fio in the measurement, or of its backups", null=True),
         real("run_queue_s", "s", "time that its hammer waited for a CPU in the measurement", null=True),
         real("clock_ahead_s", "s", "how far its clock was ahead of this host's before the window; times are corrected by it where it is more than `clock_within_s`", null=True),
         real("clock_within_s", "s", "by how much that may be wrong", null=True),

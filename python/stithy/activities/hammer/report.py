@@ -15,15 +15,15 @@ from stithy.statements import Statement
 
 NOTE = (
     "Users of several agents are those that one host would have, each by its number, and so are "
-    "workers of fio; counts are "
-    "added and distributions merged. Host: when the run was last begun. Missing in: windows in "
-    "which it was lost or not there. Clock: how far the agent's clock was from that of the run, at "
-    "most, before a window; ±: by how much that may be wrong, at most. Times are corrected by it "
-    "only in windows in which it is more than that. Moved: by how much in a window, beyond what "
-    "the measurement may be wrong by; a dash where no move was seen. Start: how long after the "
-    "common start its driver was awake, at most; users' times count from the start all the same. "
-    "CPU: mean share of one CPU that its load driver used. Latency: of its fio's requests, p99 of "
-    "the worst window."
+    "workers of fio; counts are added and distributions merged. Backups are one agent's alone. "
+    "Host: when the run was last begun. Missing in: windows in which it was lost or not there. "
+    "Clock: how far the agent's clock was from that of the run, at most, before a window; ±: by "
+    "how much that may be wrong, at most. Times are corrected by it only in windows in which it "
+    "is more than that. Moved: by how much in a window, beyond what the measurement may be wrong "
+    "by; a dash where no move was seen. Start: how long after the common start its driver was "
+    "awake, at most; users' times count from the start all the same. CPU: mean share of one CPU "
+    "that its load driver used, or its backups. Latency: of its fio's requests, p99 of the worst "
+    "window."
 )
 """What the columns are."""
 

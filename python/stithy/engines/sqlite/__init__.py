@@ -38,6 +38,8 @@ def _command(*words: str) -> "Command":
 class FileBackup(BackupMethod):
     """What both methods have in common."""
 
+    no_agent = "the database is a file of this host, which no server gives to others"
+
     def explain_refusal(self, options: BackupOptions) -> str | None:
         """It makes full backups by one process, and compresses none."""
         if problem := super().explain_refusal(options):

@@ -32,6 +32,7 @@ class NativeBackup(ServerMethod):
         "`backup_transfer_size` of `database.settings` say the rest"
     )
     no_bandwidth = "BACKUP has no such option"
+    no_agent = "the server itself makes it"
 
     def explain_refusal(self, options: BackupOptions) -> str | None:
         """It compresses as settings of the database say."""

@@ -7,7 +7,7 @@ what is restored of it; later work may be.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,9 +27,12 @@ from stithy.activities.backup.cycles import (
     is_hopeless,
     is_of_the_machine,
 )
+from stithy.activities.hammer.declared import AGENTS
+from stithy.collectors.collector import TimedSample
 from stithy.errors import Interrupted, StithyError, convert_machine_failures
 from stithy.plan.steps import WindowPlan
 from stithy.results.layout import WindowDirectory
+from stithy.results.tables import Row, Table
 from stithy.run.activity import Activity, BasicActivity, Span, StepKind, Subject, Times, WindowValue
 from stithy.run.context import Context
 from stithy.run.events import Note
@@ -39,6 +42,7 @@ from stithy.scenarios.backup.proof import (
     prepare_backup,
     prove_backup,
     prove_other_engines,
+    try_agents,
 )
 from stithy.units import format_measured_duration, format_size
 from stithy.wire.hammer import Hammer, ProgressWatch
@@ -68,6 +72,8 @@ class BackupActivity(BasicActivity):
     @contextmanager
     def ready(self) -> Iterator[Subject]:
         """The users' server runs already: it is theirs. Where there are none it is started."""
+        if self._backups.client:
+            self._backups.client.await_agent()
         if not self._spec.is_idle:
             yield Subject()
             return
@@ -183,7 +189,7 @@ class BackupActivity(BasicActivity):
             yield WindowValue("backup.covered_share", None, missing_because="nobody works")
         else:
             inside = (min(cycle.to_s, self._until_s) - cycle.from_s for cycle in self._cycles)
-            covered = min(1.0, sum(inside) / self.window.duration_s)
+            covered = min(1.0, sum(max(0.0, s) for s in inside) / self.window.duration_s)
             yield WindowValue("backup.covered_share", covered)
         # Also of those that failed: they may have come that far.
         yield WindowValue("backup.commits", float(self._backups.commits * len(self._cycles)))
@@ -203,6 +209,10 @@ class BackupActivity(BasicActivity):
             for number, each in enumerate(self._restores, 1)
         ]  # fmt: skip
         yield from sorted(found, key=lambda span: span.from_s)
+
+    def tables(self, _: Sequence[TimedSample]) -> Iterator[tuple[Table, list[Row]]]:
+        if self._backups.client:
+            yield AGENTS, self._backups.client.make_rows(self.window.id)
 
     def _list_restored(self, cycle: Cycle) -> str:
         if because := cycle.failed_because:
@@ -283,6 +293,7 @@ def explain_missing(
 
 PLUGINS = (
     Activity(NAME, BackupActivity),
+    StepKind("try-agents", try_agents, "around", "try the agents of backups", "try agents"),
     StepKind("prepare-backup", prepare_backup, "around", "make the repository of backups",
              "prepare backups"),
     StepKind("prove-backup", prove_backup, "loading", "back up, restore and compare all rows",

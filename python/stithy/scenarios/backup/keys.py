@@ -27,7 +27,7 @@ from stithy.engines.backup import FULL, BackupMethod, BackupOptions
 from stithy.engines.engine import get_engine
 from stithy.errors import UserError
 from stithy.point import OFF, Point
-from stithy.study.load_keys import Load
+from stithy.study.load_keys import AgentName, Load
 from stithy.study.problems import Violation
 from stithy.study.scenario import ScenarioKeys
 from stithy.units import FinePercent, ShownBytesOrNone, limit_quantity, make_rule_error
@@ -218,6 +218,9 @@ LIMIT_PERCENT = 20.0
 
 CYCLES_MOST = 1000
 
+HERE = "none"
+"""As `agent`: this host makes backups."""
+
 
 class BackupSpec(ScenarioKeys):
     """How the database is backed up while users work."""
@@ -300,6 +303,16 @@ class BackupSpec(ScenarioKeys):
         ),
         examples=["10%"],
     )
+    agent: AgentName = Field(
+        default=HERE,
+        description=(
+            "Agent at which the program of a backup runs, by name: a host on which `stithy agent` "
+            "runs, on the machine of the database; `none` is this host. Restores and checks stay "
+            "here. It drives no users. Methods that read files by themselves have none. `stithy "
+            "run --scheduler` says where agents meet."
+        ),
+        examples=["host-b"],
+    )
     verify: bool = Field(
         default=True,
         description=(
@@ -320,6 +333,12 @@ class BackupSpec(ScenarioKeys):
 
     def find_conflicts(self, load: Load) -> Iterator[Violation]:
         yield from find_misfits(self.during, load)
+        if set(self.list_agents()) & set(load.agents):
+            what = f"{self.agent}, which makes backups: an agent does one thing at a time"
+            yield Violation(what, "give backups an agent of their own", [*load.agents], ("agents",))
+
+    def list_agents(self) -> tuple[str, ...]:
+        return () if self.agent == HERE else (self.agent,)
 
     @classmethod
     def has_users(cls, keys: Mapping[str, object]) -> bool:
@@ -360,7 +379,8 @@ class BackupSpec(ScenarioKeys):
     @property
     def options(self) -> BackupOptions:
         """As a method takes them."""
-        return BackupOptions(self.processes, self.compression, self.bytes_per_s, self.kind)
+        agent = "" if self.agent == HERE else self.agent
+        return BackupOptions(self.processes, self.compression, self.bytes_per_s, self.kind, agent)
 
 
 def drop_settings(point: Point) -> Point:

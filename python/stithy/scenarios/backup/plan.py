@@ -55,6 +55,9 @@ BYTES_PER_S, BYTES_PER_S_MIN = 100 * 2**20, 10 * 2**20
 PREPARE_S, PREPARE_S_MAX = 4.0, 30.0
 """An empty repository, and the start and stop of a server."""
 
+TRY_S, TRY_S_MAX = 0.5, 30.0
+"""A few questions to each agent."""
+
 WORK = 2
 """A backup and a restore, each as large as the database."""
 
@@ -166,10 +169,12 @@ class BackupScenario(LoadScenario):
     def plan_steps(self, study: Study, scene: Scene) -> Iterator[Step]:
         """As for a load, and at the end a proof that a backup holds the whole database."""
         assert isinstance(scene, DatabaseScene)  # its studies have a database
+        agents: set[str] = set()
         for engine in study.engines:
             for name, options in self.list_backups(study.select_engine(engine)):
                 method = get_engine(engine).get_backup(name)
                 method.check_options(options)
+                agents |= {options.agent} - {""}
                 if isinstance(method, ServerMethod) != _is_by_url(study):
                     others = "are" if _is_by_url(study) else "are not"
                     raise UserError(
@@ -177,6 +182,10 @@ class BackupScenario(LoadScenario):
                         where="scenario.backup.method", remedy="choose another method",
                     )  # fmt: skip
         yield from scenario.plan_provisions(study, scene)
+        if agents:
+            taken = Cost(TRY_S, TRY_S_MAX, scene.held, 0)
+            for name in study.candidates:
+                yield Step(make_step_id("try-agents", name), "try-agents", name, taken)
         yield from load_database(study, scene)
         yield from scenario.plan_windows(
             study, scene, self.plan_windows, self.plan_around, in_rounds=True, alike=ALIKE,

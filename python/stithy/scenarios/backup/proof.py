@@ -9,23 +9,33 @@ one, and where the study keeps a commit ledger, that of the candidate's last win
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
+from stithy.activities.backup.by_agent import AgentClient, name_owner
 from stithy.activities.backup.by_server import ServerBackups
 from stithy.activities.backup.cycles import LOST, UNEQUAL, Backups, is_of_the_machine
+from stithy.agents.command_job import identify_tool
 from stithy.engines.backup import BackupMethod, BackupOptions, ServerMethod
 from stithy.engines.engine import get_engine
 from stithy.engines.instance import Endpoint
-from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, StithyError
+from stithy.errors import (
+    InfrastructureError,
+    Interrupted,
+    InvalidMeasurement,
+    PreconditionError,
+    StithyError,
+)
 from stithy.plan.additional import list_steps
 from stithy.plan.steps import Step, WindowPlan
 from stithy.results.files import read_rows
 from stithy.results.layout import WindowDirectory
 from stithy.results.tables import SPANS, WINDOW
+from stithy.run.agents import require_shared
 from stithy.run.context import Context, make_choice
 from stithy.run.datasets import need_database, restore, settle
 from stithy.run.volumes import get_parts
-from stithy.scenarios.backup.plan import find_spec, list_proven
+from stithy.scenarios.backup.plan import PLUGINS, find_spec, list_proven
 from stithy.units import format_measured_duration
 from stithy.wire.hammer import ProgressWatch
 
@@ -43,7 +53,33 @@ def make_backups(
 ) -> Backups:
     """Give what backs a candidate up: its server, where the method says so."""
     kind = ServerBackups if isinstance(method, ServerMethod) else Backups
-    return kind(context, candidate, method, options)
+    client = AgentClient(context, options.agent) if options.agent else None
+    return kind(context, candidate, method, options, client=client)
+
+
+def try_agents(context: Context, step: Step) -> str:
+    """See that agents read what this host writes where backups go, and have the same programs.
+
+    Raises PreconditionError.
+    """
+    study, place = context.file.study, context.volumes.of(step.whose).get_part("backup").path
+    for engine in study.engines:
+        programs = context.servers.engines[engine].installation.programs
+        for method, options in PLUGINS[0].list_backups(study.select_engine(engine)):
+            if not options.agent or context.agents is None:
+                continue
+            agents = context.agents.select([options.agent])
+            require_shared(agents, [place])
+            ask = partial(identify_tool, engine, method, programs, name_owner(context))
+            (there,), here = agents.consult(ask).values(), ask()
+            if there != here:
+                raise PreconditionError(
+                    f"it has {there}, and this host {here}",
+                    where=f"agent {options.agent}",
+                    remedy="install the same version at the same path, and run the agent as that "
+                    "user or as root",
+                )
+    return f"they read {place}, and have the same programs"
 
 
 def prepare_backup(context: Context, step: Step) -> str:
@@ -111,6 +147,8 @@ def _prove(backups: Backups, log: Path, is_left: bool) -> str:
     backups.prepare(log)
     with context.servers.running(candidate, log.with_suffix(".server.log")) as instance:
         before = instance.checksums()
+        if backups.client:
+            backups.client.await_agent()
         taken = backups.take(instance, log)
         if taken.failed_because:
             raise backups.make_failure(f"the backup failed: {taken.failed_because}")

@@ -38,8 +38,6 @@ from stithy.scenarios.block_io.targets import (
 )
 from stithy.scenarios.block_io.values import name_files
 from stithy.units import format_duration, format_percent
-from stithy.wire.hammer import ProgressWatch
-from stithy.wire.messages import AnyMessage, Warning
 
 
 class FioAgents:
@@ -56,17 +54,11 @@ class FioAgents:
         stop: threading.Event | None, patience_s: float,
     ) -> tuple[str, ...]:  # fmt: skip
         """Run all workers; what each said. Raises InfrastructureError where an agent is missing."""
-        tell = self._context.session.tell
-
-        def hear(message: AnyMessage) -> None:
-            if isinstance(message, Warning):
-                tell(Note(message.text))
-
-        fence = by_agents.make_fence(self._context, self._window)
-        watch = ProgressWatch(on_message=hear, stop=stop)
+        fence = by_agents.make_fence(self._context, self._window.id)
+        watch = by_agents.make_watch(self._context, stop)
         order = FioOrder(self.names, fence, watch, found.version, workers, duration_s, patience_s,
                          where)  # fmt: skip
-        self._result = self._agents.run_fio(order)
+        self._result = self._agents.run_order(order)
         for worker in workers:  # as it is kept of fio here
             (worker.folder / JOB).write_text(worker.job)
         if stop is not None and stop.is_set():

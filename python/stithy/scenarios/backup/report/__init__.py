@@ -128,6 +128,8 @@ def _set_backups(page: Page) -> Iterator[Block]:
         varied = [name.removeprefix(SETTINGS) for name in context.factors if SETTINGS in name]
         but = f", with several values of {format_list(varied)}" if varied else ""
         words.append(f"Settings: {context.manifest.scenario}{but}.")
+        if agents := _name_agents(context):
+            words.append(f"Backups came from {agents}: the section Agents has its CPU.")
     yield from set_paragraph(*words, context.footer + ".", style="note")
 
 
@@ -217,6 +219,13 @@ def _describe_maxima(context: Context) -> Iterator[str]:
             )
         elif len(of.rates) > 1:
             yield "Rates are shares of the lowest, so all candidates are asked for the same work."
+
+
+def _name_agents(context: Context) -> str:
+    """Name the hosts that backups came from, where some did not come from this one."""
+    users, manifest = context.load.agents if context.load else (), context.manifest
+    hosts = manifest.agent_hosts if manifest else {}
+    return format_list([f"{name} ({hosts[name]})" for name in hosts if name not in users])
 
 
 def _describe_failures(context: Context) -> Iterator[str]:

@@ -26,7 +26,7 @@ class Copy(BackupMethod):
 
     def explain_refusal(self, options: BackupOptions) -> str | None:
         """It can do nothing but copy."""
-        return None if options == BackupOptions() else "copy has no options"
+        return None if options == BackupOptions(agent=options.agent) else "copy has no options"
 
     def list_programs(self, options: BackupOptions) -> Mapping[str, Package]:
         """Every machine has it."""
