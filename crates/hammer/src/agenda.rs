@@ -70,8 +70,13 @@ impl<S> Agenda<S> {
 
     /// Makes a drawn transaction due at a moment.
     pub fn put(&self, due: Moment, script: S) {
-        locked(&self.entries).push(Entry { due, script });
-        self.changed.notify_one();
+        let mut entries = locked(&self.entries);
+        let is_first = entries.peek().is_none_or(|first| due < first.due);
+        entries.push(Entry { due, script });
+        drop(entries);
+        if is_first {
+            self.changed.notify_one();
+        }
     }
 
     /// When the next one is due.

@@ -88,6 +88,7 @@ pub(crate) async fn serve<S: TransactionScript, C: Session>(
     record.no_longer_waits();
     let ended = act(script, &mut held.session, record, connected).await;
     under_way.ended = true;
+    let begun = under_way.begun;
     if let (Some(gaps), true) = (gaps, ended.outcome != Outcome::Failed) {
         gaps.add_success(ended.done);
     }

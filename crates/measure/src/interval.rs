@@ -12,6 +12,10 @@ const DIGITS: u8 = 3;
 /// A histogram's room at the start, microseconds.
 const ROOM_US: u64 = 120_000_000;
 
+/// That of a second's histograms, which grow where something takes longer. All of it is cleared each second; and a
+/// histogram is added up to its longest time only where the sum has other room, else all of it, too.
+const ROOM_OF_SECOND_US: u64 = 1_000_000;
+
 /// How a transaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -71,13 +75,14 @@ pub struct TypeRecord {
 }
 
 impl TypeRecord {
-    fn new(waits: bool) -> Self {
+    fn new(waits: bool, room_us: u64) -> Self {
+        let empty = || histogram_with_room(room_us);
         TypeRecord {
             counts: Counts::default(),
-            response: empty_histogram(),
-            service: empty_histogram(),
-            late: empty_histogram(),
-            pool_wait: waits.then(empty_histogram),
+            response: empty(),
+            service: empty(),
+            late: empty(),
+            pool_wait: waits.then(empty),
         }
     }
 
@@ -122,7 +127,16 @@ pub struct Interval {
 impl Interval {
     /// An empty stretch; for each transaction type, whether it may wait for a connection.
     pub fn new(waits: &[bool]) -> Self {
-        let types = waits.iter().map(|waits| TypeRecord::new(*waits));
+        Interval::with_room(waits, ROOM_US)
+    }
+
+    /// An empty second of a run.
+    pub(crate) fn of_second(waits: &[bool]) -> Self {
+        Interval::with_room(waits, ROOM_OF_SECOND_US)
+    }
+
+    fn with_room(waits: &[bool], room_us: u64) -> Self {
+        let types = waits.iter().map(|waits| TypeRecord::new(*waits, room_us));
         Interval {
             types: types.collect(),
         }
@@ -158,7 +172,11 @@ impl Interval {
 /// Has room for two minutes at once and grows beyond: a run takes the same memory from its first second
 /// to its last, whatever it meets.
 pub fn empty_histogram() -> Histogram<u64> {
-    let mut histogram = Histogram::new_with_bounds(1, ROOM_US, DIGITS)
+    histogram_with_room(ROOM_US)
+}
+
+fn histogram_with_room(room_us: u64) -> Histogram<u64> {
+    let mut histogram = Histogram::new_with_bounds(1, room_us, DIGITS)
         .expect("3 digits from 1 µs up are within the library's bounds");
     histogram.auto(true);
     histogram

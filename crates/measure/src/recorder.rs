@@ -62,7 +62,7 @@ impl Recorder {
             phase: phases.at(Moment::START),
             phases,
             second: 0,
-            current: Interval::new(&waits),
+            current: Interval::of_second(&waits),
             pending: Vec::with_capacity(PENDING_MAX),
             before: None,
             finished: VecDeque::new(),
@@ -143,7 +143,7 @@ impl Recorder {
         let next = self
             .spare
             .pop()
-            .unwrap_or_else(|| Interval::new(&self.waits));
+            .unwrap_or_else(|| Interval::of_second(&self.waits));
         std::mem::replace(&mut self.current, next)
     }
 

@@ -97,11 +97,16 @@ impl UnixSocket {
     async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.0.get_mut().write(bytes) {
-                Ok(count) => bytes = &bytes[count..],
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.wait_for_room().await?,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Ok(count) => {
+                    bytes = &bytes[count..];
+                    continue;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
                 Err(e) => return Err(e),
             }
+            // In a box: with its room a transaction, which is one itself, is beyond what malloc keeps at hand.
+            Box::pin(self.wait_for_room()).await?;
         }
         Ok(())
     }

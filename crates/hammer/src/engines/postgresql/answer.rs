@@ -59,14 +59,14 @@ impl Answer {
 
     /// Reads every message that is whole; true when the server is ready for the next batch.
     pub(super) fn read_messages(&mut self) -> io::Result<bool> {
-        while let Some((tag, end)) = whole_message(self.input.bytes(), self.read)? {
+        loop {
+            self.read_rows()?;
+            let Some((tag, end)) = whole_message(self.input.bytes(), self.read)? else {
+                return Ok(false);
+            };
             let body = self.read + HEAD_BYTES;
             self.read = end;
             match tag {
-                b'D' => self.rows.push(RowAt {
-                    step: self.affected.len() as u16,
-                    start: body as u32,
-                }),
                 b'C' => self
                     .affected
                     .push(affected_rows(&self.input.bytes()[body..end])),
@@ -90,7 +90,17 @@ impl Answer {
                 return Ok(true);
             }
         }
-        Ok(false)
+    }
+
+    /// Reads rows, of which some answers have a hundred, up to another message.
+    fn read_rows(&mut self) -> io::Result<()> {
+        let (input, step) = (self.input.bytes(), self.affected.len() as u16);
+        while let Some((b'D', end)) = whole_message(input, self.read)? {
+            let start = (self.read + HEAD_BYTES) as u32;
+            self.rows.push(RowAt { step, start });
+            self.read = end;
+        }
+        Ok(())
     }
 
     fn row_at(&self, row: RowAt) -> Row<'_> {

@@ -24,6 +24,11 @@ const COMMIT: Statement = Statement::numbered(1);
 /// Execute the unnamed portal without a limit on rows.
 const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
 
+/// The end of a bind: one format for all columns, binary.
+const BINARY_COLUMNS: &[u8] = &[0, 1, 0, 1];
+/// Where the head of a bind has the number of parameters, its end.
+const COUNT_AT: usize = 14;
+
 /// One connection with its prepared statements and its buffers.
 pub struct Session {
     stream: Stream,
@@ -56,12 +61,35 @@ impl Session {
         let statement = Statement::numbered(self.statements);
         self.statements += 1;
         self.message(b'P', |out| {
-            put_name(out, statement);
+            out.put_slice(&name(statement));
+            out.put_u8(0);
             out.put_slice(sql.as_bytes());
             // The end of the text; types of parameters are left to the server.
             out.put_slice(&[0, 0, 0]);
         });
         statement
+    }
+
+    /// Begins a bind of the unnamed portal, whose parameters are binary; gives its place. Apart from what writes
+    /// them, of which each statement has its own.
+    #[inline(never)]
+    fn begin_bind(&mut self, statement: Statement) -> usize {
+        let at = self.out.len();
+        let [a, b, c] = name(statement);
+        let head = [b'B', 0, 0, 0, 0, 0, a, b, c, 0, 0, 1, 0, 1, 0, 0];
+        self.out.put_slice(&head);
+        at
+    }
+
+    /// Ends the bind at a place, of so many parameters, and has it executed.
+    #[inline(never)]
+    fn end_bind(&mut self, at: usize, count: u16) {
+        self.out.put_slice(BINARY_COLUMNS);
+        let length = (self.out.len() - at - 1) as u32;
+        self.out[at + 1..at + 5].copy_from_slice(&length.to_be_bytes());
+        self.out[at + COUNT_AT..at + COUNT_AT + 2].copy_from_slice(&count.to_be_bytes());
+        self.out.put_slice(EXECUTE);
+        self.queued += 1;
     }
 
     fn message(&mut self, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
@@ -108,16 +136,11 @@ impl engines::Session for Session {
 
     /// Parameters and results are in binary format.
     fn queue(&mut self, statement: Statement, write: impl FnOnce(&mut Params<'_>)) {
-        self.message(b'B', |out| {
-            out.put_u8(0);
-            put_name(out, statement);
-            put_parameters(out, write);
-            let (formats, binary) = (1, 1);
-            out.put_u16(formats);
-            out.put_u16(binary);
-        });
-        self.out.put_slice(EXECUTE);
-        self.queued += 1;
+        let at = self.begin_bind(statement);
+        let mut params = Params::new(&mut self.out);
+        write(&mut params);
+        let count = params.count();
+        self.end_bind(at, count);
     }
 
     async fn exchange(&mut self) -> Result<&Answer, SessionError> {
@@ -158,21 +181,8 @@ impl engines::Session for Session {
     }
 }
 
-/// A statement's name on the server: its number in two letters, and the end of the text.
-fn put_name(out: &mut Vec<u8>, statement: Statement) {
+/// A statement's name on the server: its number in letters.
+fn name(statement: Statement) -> [u8; 3] {
     let [high, low] = statement.number().to_be_bytes();
-    out.put_slice(&[b'A' + high, b'A' + (low >> 4), b'A' + (low & 15), 0]);
-}
-
-/// Formats (one for all: binary), count and values.
-fn put_parameters(out: &mut Vec<u8>, write: impl FnOnce(&mut Params<'_>)) {
-    let (formats, binary) = (1, 1);
-    out.put_u16(formats);
-    out.put_u16(binary);
-    let at = out.len();
-    out.put_u16(0);
-    let mut params = Params::new(out);
-    write(&mut params);
-    let count = params.count();
-    out[at..at + 2].copy_from_slice(&count.to_be_bytes());
+    [b'A' + high, b'A' + (low >> 4), b'A' + (low & 15)]
 }

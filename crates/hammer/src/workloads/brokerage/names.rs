@@ -22,9 +22,13 @@ const EXPONENT: f64 = 0.8;
 
 /// A word of a number from 0 to 1,999.
 pub fn word(number: u64) -> String {
+    syllables(number).concat()
+}
+
+fn syllables(number: u64) -> [&'static str; 3] {
     let number = number as usize;
     let (start, middle, end) = (number % 20, number / 20 % 10, number / 200 % 10);
-    [STARTS[start], MIDDLES[middle], ENDS[end]].concat()
+    [STARTS[start], MIDDLES[middle], ENDS[end]]
 }
 
 /// Shares of the first so many ranks.
@@ -57,10 +61,18 @@ pub fn person(rng: &mut Rng) -> (String, String) {
     (word((first * 7 + 3) % 2_000), word(last))
 }
 
+/// No name of [`unique`] is longer.
+const LENGTH_MAX: usize = 46;
+
 /// A name that nobody else of its kind has: two words and a number.
 pub fn unique(number: u64) -> String {
-    let words = [number * 31 % 1_999, number * 17 % 1_997].map(word);
-    format!("{} {} {number}", words[0], words[1])
+    let mut name = String::with_capacity(LENGTH_MAX);
+    for word in [number * 31 % 1_999, number * 17 % 1_997].map(syllables) {
+        name.extend(word);
+        name.push(' ');
+    }
+    name.push_str(&number.to_string());
+    name
 }
 
 /// Five figures of a postal code of a number.
@@ -94,6 +106,6 @@ mod tests {
         let words: std::collections::HashSet<_> = (0..2_000).map(word).collect();
         let names: std::collections::HashSet<_> = (0..5_000).map(unique).collect();
         assert_eq!((2_000, 5_000), (words.len(), names.len()));
-        assert!(names.iter().all(|name| name.len() <= 46));
+        assert!(names.iter().all(|name| name.len() <= LENGTH_MAX));
     }
 }
