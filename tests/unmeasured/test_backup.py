@@ -164,12 +164,14 @@ def test_backups_come_from_an_agent(tmp_path: Path, lost: Mapping[str, str]) -> 
 
 
 def test_an_agent_with_other_storage_or_programs_is_refused(tmp_path: Path) -> None:
-    """Before anything is loaded."""
+    """Before anything is loaded; a run that ended there is resumed once that is mended."""
     text = STUDY.replace("LOAD", USERS).replace("KEYS", "during: {users: 2}, agent: host-b")
     faked = OwnEngine(tmp_path, hammer=Unequal(), text=text, clock=HurriedClock())
     faked.agents = OddAgents(faked.hammer, ("host-b",))
     assert "host-b does not see what this host writes there" in str(faked.run().error)
     assert faked.hammer.runs == []
+    faked.agents = FakeAgents(faked.hammer, ("host-b",))
+    assert faked.resume().end == "finished"
 
 
 def test_an_idle_database_is_backed_up(tmp_path: Path) -> None:

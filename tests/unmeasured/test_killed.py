@@ -113,6 +113,7 @@ ELSEWHERE = {
     "step-started prove-backup": "e2e/test_backup.py kills a run in it",
     "step-started prepare-backup": "as above",
     "step-started prove-other-engines": "the same work as that of prove-backup, once an engine",
+    "step-started try-agents": "it leaves nothing; test_backup.py resumes a run that ended in it",
     "step-started measure-idle": "unit/run/test_power.py resumes a run after it",
     "creating link": "real/test_links.py kills a run after it",
     "creating agents": "unit/agents/test_window.py resumes a run after it",
