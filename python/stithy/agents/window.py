@@ -253,7 +253,7 @@ class _AgentTask:
                     self._until_s = max(self._until_s, clock.now_s() + DRAIN_S)
                 else:
                     await asyncio.wait([answer], timeout=RENEW_S)
-            return await asyncio.wait_for(answer, DRAIN_S)
+            return answer.result()
         finally:
             answer.cancel()
 

@@ -139,9 +139,9 @@ def search_further(so_far: SoFar) -> Additional | None:
     search, study = so_far.plan.search, so_far.file.study
     if search is None or so_far.has_windows_left:
         return None
-    windows = [step for step in so_far.steps if step.kind == "window"]
+    windows = select_windows(so_far.steps)
     evidence = _judge(so_far.directory, so_far.directory.list_measured())
-    were_tried = {step.id for step in windows if step.window and step.window.tried}
+    were_tried = {window.id for window in windows if window.tried}
     if not were_tried <= {window.id for window in evidence.windows}:
         # One of them cannot be read: trying it again would not make it better.
         return None
@@ -158,14 +158,14 @@ def search_further(so_far: SoFar) -> Additional | None:
     wanted = unfinished[setting]
     point = setting.at_level(wanted.level)
     added = list_tried(study, so_far.steps, point, wanted.candidates)
-    earlier = windows or [
-        step for step in so_far.steps if plugins(StepKind)[step.kind].phase == "copying"
+    earlier = [window.id for window in windows] or [
+        step.id for step in so_far.steps if plugins(StepKind)[step.kind].phase == "copying"
     ]
-    is_again = point in {step.window.point for step in windows if step.window}
+    is_again = point in {window.point for window in windows}
     level = f"{wanted.level:,} user{'' if wanted.level == 1 else 's'}"
     where = f" with {setting.in_words()}" if setting.factors else ""
     because = (
         f"the search {'measures' if is_again else 'tries'} {level}{where} {'again ' * is_again}on "
         f"{format_list(wanted.candidates)}"
     )
-    return Additional(earlier[-1].id, added, because)
+    return Additional(earlier[-1], added, because)

@@ -53,7 +53,7 @@ from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import NOWHERE, ROLES, Site, Storage
 from stithy.storage.providers.path import DirectoryStorage
 from stithy.storage.several import create_storage
-from stithy.study.agents import list_agents
+from stithy.study.agents import PLACE, list_agents
 from stithy.study.candidates import is_emulated
 from stithy.study.load import StudyFile, place_error
 from stithy.study.model import Quiet, Study
@@ -226,10 +226,9 @@ def find_placed_agents(file: StudyFile, tools: Tools) -> Agents | None:
             error = PreconditionError(whole, where="agents", remedy=error.remedy)
         if error.where != "agents":
             raise
-        load, scenario = file.study.given_load, ("scenario", file.study.scenario.name)
-        own = (*scenario, "agent" if load else "agents")
-        place = ("load", "agents") if load and load.agents else own
-        raise place_error(file, error, *place) from error
+        load, scenario = file.study.given_load, file.study.scenario
+        own = ("scenario", scenario.name, scenario.keys.AGENTS_KEY)
+        raise place_error(file, error, *(PLACE if load and load.agents else own)) from error
 
 
 def see_exporters(file: StudyFile, clock: Clock, problems: Problems) -> dict[str, SeenExporter]:

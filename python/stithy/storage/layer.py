@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 SIZE_BYTES_MAX = 2**50
 
 SWITCHES = {"True": "on", "False": "off"}
+"""Words for what a key switches."""
 
 
 @dataclass(frozen=True)

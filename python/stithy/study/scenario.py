@@ -33,6 +33,9 @@ class ScenarioKeys(FrozenModel):
     IMPLIED: ClassVar[frozenset[str]] = frozenset()
     """Keys that are written only where they differ from their default."""
 
+    AGENTS_KEY: ClassVar = "agents"
+    """The key that names what `list_agents` lists."""
+
     LOAD: ClassVar[Mapping[str, object]] = MappingProxyType({})
     """Keys of the section `load` that have other defaults with this scenario."""
 

@@ -41,7 +41,9 @@ def fill_method(keys: Mapping[str, object], engine: str) -> Mapping[str, object]
 
 
 def _require_method(name: str) -> str:
-    names = sorted({way.name for engine in plugins(Engine).values() for way in engine.backups})
+    names = sorted(
+        {method.name for engine in plugins(Engine).values() for method in engine.backups}
+    )
     if name not in names:
         raise make_rule_error("not a method of backup", suggest_instead(name, names))
     return name

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.analysis.instruments import (
     NOTED_SHARE,
-    DelayedPath,
     find_allowed_share,
     find_asked_s,
     find_delayed_path,
@@ -56,12 +55,6 @@ NAMED_MOST = 3
 _NAMES = {**PLURALS, "commit": "commits", ALL: "answers"}
 
 
-def _name_path(path: DelayedPath) -> Statement:
-    if path.role is None:
-        return Statement("all that was waited for")
-    return Statement("{what} of {drive:drive}", what=_NAMES[path.operation], drive=path.role)
-
-
 Weight = tuple[bool, float]
 """Whether it is of the path that decided, and the time that it added."""
 
@@ -106,8 +99,11 @@ def find_off_profile(of: WindowRecord) -> Reason | None:
     ]  # fmt: skip
     named = _name_greatest(times, "time"), _name_greatest(late, "drive")
     first, then = reversed(named) if (path.role, ALL) in path.parts else named
+    whose = {"what": _NAMES[path.operation], "drive": path.role}
     data = {
-        "path": _name_path(path), "delay": abs(path.share),
+        "path": Statement("{what} of {drive:drive}", **whose) if path.role
+        else Statement("all that was waited for"),
+        "delay": abs(path.share),
         "how": "longer" if path.share > 0 else "less time",
         "allowed": find_allowed_share(of.window), "times": join_parts([*first, *then]),
     }  # fmt: skip

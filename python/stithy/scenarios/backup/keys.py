@@ -227,6 +227,7 @@ class BackupSpec(ScenarioKeys):
 
     FIXED: ClassVar = frozenset({"verify", "during", "limit"})
     IMPLIED: ClassVar = frozenset({"limit"})
+    AGENTS_KEY: ClassVar = "agent"
 
     method: MethodName = Field(
         default="",
@@ -379,7 +380,7 @@ class BackupSpec(ScenarioKeys):
     @property
     def options(self) -> BackupOptions:
         """As a method takes them."""
-        agent = "" if self.agent == HERE else self.agent
+        agent = "".join(self.list_agents())
         return BackupOptions(self.processes, self.compression, self.bytes_per_s, self.kind, agent)
 
 

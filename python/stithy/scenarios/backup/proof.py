@@ -63,22 +63,25 @@ def try_agents(context: Context, step: Step) -> str:
     Raises PreconditionError.
     """
     study, place = context.file.study, context.volumes.of(step.whose).get_part("backup").path
-    for engine in study.engines:
+    assert context.agents is not None  # the study names them
+    asked = dict.fromkeys(
+        (options.agent, engine, method)
+        for engine in study.engines
+        for method, options in PLUGINS[0].list_backups(study.select_engine(engine))
+        if options.agent
+    )
+    require_shared(context.agents.select([*dict.fromkeys(name for name, *_ in asked)]), [place])
+    for name, engine, method in asked:
         programs = context.servers.engines[engine].installation.programs
-        for method, options in PLUGINS[0].list_backups(study.select_engine(engine)):
-            if not options.agent or context.agents is None:
-                continue
-            agents = context.agents.select([options.agent])
-            require_shared(agents, [place])
-            ask = partial(identify_tool, engine, method, programs, name_owner(context))
-            (there,), here = agents.consult(ask).values(), ask()
-            if there != here:
-                raise PreconditionError(
-                    f"it has {there}, and this host {here}",
-                    where=f"agent {options.agent}",
-                    remedy="install the same version at the same path, and run the agent as that "
-                    "user or as root",
-                )
+        ask = partial(identify_tool, engine, method, programs, name_owner(context))
+        (there,), here = context.agents.select([name]).consult(ask).values(), ask()
+        if there != here:
+            raise PreconditionError(
+                f"it has {there}, and this host {here}",
+                where=f"agent {name}",
+                remedy="install the same version at the same path, and run the agent as that user "
+                "or as root",
+            )
     return f"they read {place}, and have the same programs"
 
 

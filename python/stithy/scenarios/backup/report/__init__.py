@@ -128,8 +128,10 @@ def _set_backups(page: Page) -> Iterator[Block]:
         varied = [name.removeprefix(SETTINGS) for name in context.factors if SETTINGS in name]
         but = f", with several values of {format_list(varied)}" if varied else ""
         words.append(f"Settings: {context.manifest.scenario}{but}.")
-        if agents := _name_agents(context):
-            words.append(f"Backups came from {agents}: the section Agents has its CPU.")
+        hosts, users = context.manifest.agent_hosts, context.load.agents if context.load else ()
+        if agents := [f"{name} ({hosts[name]})" for name in hosts if name not in users]:
+            came = f"Backups came from {format_list(agents)}"
+            words.append(f"{came}: the section Agents has its CPU.")
     yield from set_paragraph(*words, context.footer + ".", style="note")
 
 
@@ -219,13 +221,6 @@ def _describe_maxima(context: Context) -> Iterator[str]:
             )
         elif len(of.rates) > 1:
             yield "Rates are shares of the lowest, so all candidates are asked for the same work."
-
-
-def _name_agents(context: Context) -> str:
-    """Name the hosts that backups came from, where some did not come from this one."""
-    users, manifest = context.load.agents if context.load else (), context.manifest
-    hosts = manifest.agent_hosts if manifest else {}
-    return format_list([f"{name} ({hosts[name]})" for name in hosts if name not in users])
 
 
 def _describe_failures(context: Context) -> Iterator[str]:
