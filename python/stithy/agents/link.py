@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -151,6 +152,7 @@ async def connect(site: SchedulerSite, clock: Clock) -> AsyncIterator["Link"]:
     """Inside, a scheduler can be spoken with. Raises PreconditionError where there is none."""
     from distributed import Client
     from distributed.comm.core import CommClosedError
+    from distributed.versions import VersionMismatchWarning
 
     client = Client(
         site.address, security=site.security, asynchronous=True, set_as_default=False,
@@ -158,7 +160,8 @@ async def connect(site: SchedulerSite, clock: Clock) -> AsyncIterator["Link"]:
     )  # fmt: skip
     try:
         try:
-            await asyncio.wait_for(client, 2 * ANSWER_S)
+            with warnings.catch_warnings(action="ignore", category=VersionMismatchWarning):
+                await asyncio.wait_for(client, 2 * ANSWER_S)  # another version is refused by name
         except (CommClosedError, TimeoutError, ValueError, TypeError) as error:
             problem = "what listens there wants another certificate, or none, or is no scheduler"
             remedy = "give the scheduler, agents and runs the same --tls FILE, or none"

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from statistics import fmean, median
 from typing import ClassVar, Self
 
@@ -106,6 +107,12 @@ class Window:
     def failures(self) -> tuple[Flag, ...]:
         """What makes it invalid by itself, whatever became of its block."""
         return tuple(reason.flag for reason in self.reasons if reason.flag.is_failure)
+
+    def name_failure(self) -> str:
+        """Name what makes it invalid first: a fault of its own, before one of its block."""
+        of_block = (reason.flag for reason in self.reasons if reason.invalidates)
+        first = next(chain(self.failures, of_block))
+        return str(self.row["missing_because"] or first.value)
 
     def is_flagged(self, *flags: str) -> bool:
         """Whether a reason has one of these flags, invalidating or not."""
@@ -393,10 +400,8 @@ class Evidence:
             if not windows:
                 return f"{candidate} has no window"
             if not any(window.valid for window in windows):
-                reasons = Counter(
-                    window.row["missing_because"] or window.failures[0].value
-                    for window in windows if window.failures
-                )  # fmt: skip
+                failed = [window for window in windows if window.failures] or windows
+                reasons = Counter(window.name_failure() for window in failed)
                 counts = (
                     f"{count} of {len(windows)}: {why}" for why, count in reasons.most_common(2)
                 )

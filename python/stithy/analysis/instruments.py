@@ -197,8 +197,9 @@ def find_asked_s(row: Row, floors: Floors) -> float:
 class DelayedPath(NamedTuple):
     """Requests that somebody waited for: their time as it was asked, and what was added to it.
 
-    `parts`: of which drives and operations; `all` is the lateness of a drive's answers.
-    `operation` is `commit` for a flush with the write before it. `role` None: all paths together.
+    `parts`: of which drives and operations; `all` is the lateness of a drive's answers. Where
+    `operation` is `commit`, a flush with the write before it, the writes are part of it unless
+    they counted less than they were delayed. `role` None: all paths together.
     """
 
     asked_s: float
@@ -211,6 +212,10 @@ class DelayedPath(NamedTuple):
     def share(self) -> float:
         """The delay; negative where drives were too fast."""
         return self.added_s / self.asked_s
+
+
+_Delay = tuple[int, float, float, tuple[str, ...]]
+"""Requests, the time each was to take, what was added to it, and of which operations both are."""
 
 
 def find_delayed_path(
@@ -226,17 +231,17 @@ def find_delayed_path(
     log = "log" if any(find_role(row["role"]) == "log" for row in rows) else "data"
     found: dict[tuple[str, str], list[DelayedPath]] = {}
     for drive in dict.fromkeys(row["role"] for row in rows):
-        known = {
-            row["operation"]: (row["answered"], asked := find_asked_s(row, floors),
-                               row["device_mean_s"] - asked)
-            for row in list_judged(rows) if row["role"] == drive
+        known: dict[str, _Delay] = {
+            name: (row["answered"], asked := find_asked_s(row, floors),
+                   row["device_mean_s"] - asked, (name,))
+            for row in list_judged(rows) if row["role"] == drive for name in [row["operation"]]
         }  # fmt: skip
         if not every_write:
             commit = _merge_commit(known) if find_role(drive) == log and "flush" in known else {}
             known = {name: each for name, each in known.items() if name == "read"} | commit
-        for name, (count, asked, added) in known.items():
+        for name, (count, asked, added, operations) in known.items():
             key = (find_role(drive) if name == "read" else drive, name)
-            parts = tuple((drive, of) for of in (COMMIT if name == "commit" else (name,)))
+            parts = tuple((drive, of) for of in operations)
             found.setdefault(key, []).append(DelayedPath(count * asked, count * added, parts))
     paths = [_sum_paths(each, *key) for key, each in found.items()]
     whole = _sum_paths(paths)
@@ -257,21 +262,19 @@ def _sum_paths(
     return DelayedPath(asked_s, added_s, parts, role, operation)
 
 
-COMMIT = ("write", "flush")
-
-
-def _merge_commit(
-    known: Mapping[str, tuple[int, float, float]],
-) -> dict[str, tuple[int, float, float]]:
+def _merge_commit(known: Mapping[str, _Delay]) -> dict[str, _Delay]:
     """Flushes with the write before each.
 
     That write was delayed by no more than reads and flushes, which come one by one, too: those of a
     checkpoint wait for each other in front of any drive, and nobody waits for them.
     """
-    count, asked, added = known["flush"]
-    _, asked_of_write, of_write = known.get("write", (0, 0.0, 0.0))
-    singly = max(each[2] for name, each in known.items() if name != "write")
-    return {"commit": (count, asked + asked_of_write, added + max(0.0, min(of_write, singly)))}
+    count, asked, added, operations = known["flush"]
+    _, asked_of_write, of_write, written = known.get("write", (0, 0.0, 0.0, ()))
+    singly = max(delay[2] for name, delay in known.items() if name != "write")
+    counted = max(0.0, min(of_write, singly))
+    if counted == of_write:
+        operations = (*written, *operations)
+    return {"commit": (count, asked + asked_of_write, added + counted, operations)}
 
 
 def is_scattered(row: Row) -> bool:

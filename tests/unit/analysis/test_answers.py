@@ -45,7 +45,7 @@ from support.sample_observation import observed
 
 Row = dict[str, Any]
 
-LATE, ERRORS = Reason(flags.DRIVER_LATE), Reason(flags.ERRORS)
+LATE, ERRORS, AGAIN = map(Reason, (flags.DRIVER_LATE, flags.ERRORS, flags.MEASURED_AGAIN))
 SLIGHT = (1.030, 1.034, 1.027, 1.029, 1.033, 1.027)
 """Ratios that six blocks alone just tell from 1."""
 
@@ -93,6 +93,8 @@ def changed(evidence: Evidence, *gone: str, **reasons: Reason) -> Evidence:
 @pytest.mark.parametrize(("gone", "reasons", "pairs", "because"), [
     ((), {}, 3, None), (("a-4-1-0",), {"b_4_2_0": LATE}, 1, None),
     ((), {f"a_4_{n}_0": ERRORS for n in range(3)}, 0, "no window of a is valid (3 of 3: errors)"),
+    ((), {f"a_4_{n}_0": AGAIN for n in range(3)}, 0,
+     "no window of a is valid (3 of 3: block measured again)"),
     (("b-4-0-0", "b-4-1-0", "b-4-2-0"), {}, 0, "b has no window"),
     (("a-4-0-0", "b-4-1-0"), {"a_4_2_0": LATE}, 0, "no block has a valid window of both"),
 ])  # fmt: skip

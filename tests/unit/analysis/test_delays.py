@@ -148,6 +148,9 @@ BURST = times("write", 1000, 5000, 9000)
      "30 µs in the mean, 5 ms for writes of log"),
     ([times("read", 10_000, 10_000), times("flush", 100, 4000)],
      "all that was waited for took 39 % longer (allowed: 25 %): 4 ms for flushes of data"),
+    ([times("flush", 100, 200), times("write", 300, 700)],
+     "commits of data took 50 % longer (allowed: 25 %): 200 µs for flushes of data (asked: "
+     "100 µs), 700 µs for writes of data (asked: 300 µs; a commit counts less of that)."),
 ])  # fmt: skip
 def test_the_path_that_decided_is_named_first(rows: list[Row], first: str) -> None:
     """With its share and what is allowed; the rest by the time that it added."""

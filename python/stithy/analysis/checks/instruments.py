@@ -52,6 +52,7 @@ NAMED_MOST = 3
 """Own: of an array's times and drives; the table of the drives has all."""
 
 
+CAPPED = "; a commit counts less of that"
 _NAMES = {**PLURALS, "commit": "commits", ALL: "answers"}
 
 
@@ -78,13 +79,15 @@ def find_off_profile(of: WindowRecord) -> Reason | None:
     if path is None or abs(path.share) <= NOTED_SHARE:
         return None
     flag = DRIVE_SLOWED if is_beyond(path.share, of.window) else DRIVE_OFF
+    commits = {role for role, operation in path.parts if operation == "flush"}
+    capped = {(role, "write") for role in commits if path.operation != "flush"} - {*path.parts}
     times = [
-        (((row["role"], row["operation"]) in path.parts, abs(added) * row["answered"]), Statement(
-            "{took:duration} for {operations} of {drive:drive} (asked: {asked:duration})",
+        ((part in path.parts, abs(added) * row["answered"]), Statement(
+            "{took:duration} for {operations} of {drive:drive} (asked: {asked:duration}{but})",
             took=row["device_mean_s"], operations=PLURALS[row["operation"]], drive=row["role"],
-            asked=asked,
+            asked=asked, but=CAPPED if part in capped else "",
         ))
-        for row in list_judged(rows)
+        for row in list_judged(rows) for part in [(row["role"], row["operation"])]
         if abs(added := row["device_mean_s"] - (asked := find_asked_s(row, floors)))
         > NOTED_SHARE * asked
     ]  # fmt: skip
