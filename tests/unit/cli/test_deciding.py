@@ -27,6 +27,7 @@ from stithy.run.deciders import find_invalid, judge_by, make_deciders
 from stithy.run.deciding import Deciders
 from stithy.run.events import InterimAnalysis, StepStarted
 from stithy.run.executor import RunOutcome, execute
+from stithy.run.session import Stop
 from stithy.wire.jobs import RunRequest
 from support.faked_run import FakedRun
 from support.points import at
@@ -136,7 +137,7 @@ def _levels(faked: FakedRun) -> list[int]:
 
 
 def test_a_search_alone_measures_what_it_needs(tmp_path: Path) -> None:
-    """Each end twice, shared levels once. tests/e2e kills a search, and goes on with it."""
+    """Each end twice, shared levels once."""
     faked = searching(tmp_path)
     assert faked.run().end == "finished"
     assert _found(faked) == FOUND
@@ -149,6 +150,25 @@ def test_a_search_alone_measures_what_it_needs(tmp_path: Path) -> None:
     added = [each.facts["because"] for each in entries(faked.out, "windows-added")]
     assert added[0] == "the search tries 1 user on a and b"
     assert added[-1] == "the search measures 6 users again on b"
+
+
+def test_a_search_that_was_cut_off_goes_on(tmp_path: Path) -> None:
+    """Inside a window that it had tried: what was measured is kept, the rest is searched for."""
+    faked = searching(tmp_path)
+
+    def cut(event: object) -> None:
+        if isinstance(event, StepStarted) and event.step.kind == "window":
+            faked.stop.signal() if len(_measured(faked)) == 5 else None
+
+    faked.on_event = cut
+    assert faked.run().end == "interrupted"
+    first = _measured(faked)
+    paths = [path for name in first for path in (faked.out / "windows" / name).glob("*.parquet")]
+    kept = {path: path.read_bytes() for path in paths}
+    faked.on_event, faked.stop = lambda event: None, Stop()
+    assert faked.resume().end == "finished"
+    assert (_found(faked), len(_measured(faked)), len(first)) == (FOUND, 14, 5)
+    assert {path: path.read_bytes() for path in kept} == kept != {}
 
 
 def test_there_is_one_search_at_each_point_of_what_else_varies(
