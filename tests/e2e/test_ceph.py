@@ -120,16 +120,7 @@ def test_a_persons_cluster_is_broken_only_where_the_study_says_so(
     assert stithy.run("cluster", "down", "lab").returncode == Exit.OK
 
 
-CLUSTER = "{ceph: {hosts: 2, policy: {ftt: 1}}}"
-
-
-@pytest.mark.long
-def test_a_cluster_is_backed_up(stithy: Stithy, place: Path) -> None:
-    """As on any other storage. Long: a cluster for a run of two windows and a proof."""
-    scenarios.backed_up(stithy, place, CLUSTER)
-
-
 @pytest.mark.long
 def test_tenants_share_a_cluster(stithy: Stithy, place: Path) -> None:
     """As on any other storage. Long: a cluster for three databases."""
-    scenarios.disturbed(stithy, place, CLUSTER)
+    scenarios.disturbed(stithy, place, "{ceph: {hosts: 2, policy: {ftt: 1}}}")

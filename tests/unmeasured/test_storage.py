@@ -86,17 +86,11 @@ MIRROR = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"
 
 @pytest.mark.long
 def test_an_array_is_backed_up(stithy: Stithy, place: Path) -> None:
-    """As on any other storage, with the same outcomes, values and section of the report.
+    """As on any other storage. Long: arrays and backups are tried each time, one by one.
 
-    Long, as the next one: arrays, backups and neighbours are tried each time, one by one.
+    `e2e/test_ceph.py` has tenants on another storage than a directory.
     """
     scenarios.backed_up(stithy, place, MIRROR)
-
-
-@pytest.mark.long
-def test_tenants_share_an_array(stithy: Stithy, place: Path) -> None:
-    """As on any other storage, with the same values and section of the report."""
-    scenarios.disturbed(stithy, place, MIRROR)
 
 
 def test_a_layer_of_ones_own_is_one_file(stithy: Stithy, place: Path, fakes: Path) -> None:
