@@ -13,7 +13,7 @@ from stithy.report.sections.answer import answer
 from stithy.results.files import read_run
 from stithy.results.layout import RunDirectory
 from stithy.scenarios.failure.judge import Suffered
-from support.running import Stithy, entries, is_replacing, left_by, write_study
+from support.running import Stithy, entries, left_by, write_study
 
 pytestmark = pytest.mark.needs_postgresql
 
@@ -81,20 +81,6 @@ def _is_second(output: Path, number: int) -> bool:
 
 
 MIRROR = "{drive: gp3, count: 2, layer: {btrfs: {level: raid1}}}"
-
-
-@pytest.mark.long
-@pytest.mark.needs_drive
-def test_a_run_killed_in_a_rebuild_leaves_nothing(stithy: Stithy, place: Path) -> None:
-    """While an empty drive takes the place of a lost one, beside the two of the volume.
-
-    Long: `test_migration.py` kills a run while btrfs replaces one drive of two each time.
-    """
-    path, out = study(place, "{drive-lost: {drive: 2}}", {"m": MIRROR}), place / "run"
-    stithy.kill(lambda: out.exists() and is_replacing(out, 3), "run", path, "--out", out)
-    assert not entries(out, "step-finished", id="w-m-u2-faultdrive-lost-b0")
-    stithy.run_well("clean")
-    stithy.assert_nothing_left(out)
 
 
 @pytest.mark.needs_drive
