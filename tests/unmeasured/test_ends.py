@@ -33,14 +33,22 @@ def _study(place: Path, duration: str = "60 s", users: tuple[int, ...] = (1,)) -
     return write_study(place / "s.yaml", candidates, users=users, duration=duration, data=ROWS)
 
 
-def test_a_hang_up_ends_a_run_with_a_report(stithy: Stithy, place: Path, hang_up: None) -> None:
-    """The window under way is there as incomplete, with the reason; no server stays behind.
+def test_what_is_killed_costs_its_window_and_a_hang_up_the_rest(
+    stithy: Stithy, place: Path, hang_up: None
+) -> None:
+    """A server and a driver are killed: the reason is there, and the run goes on.
 
-    test_block_io_ended.py ends a run by Ctrl-C.
+    Then it ends with a report, in which the window under way is incomplete; no server stays behind.
+    unit/run/test_deciding.py measures such a block once more, and test_block_io_ended.py ends a run
+    by Ctrl-C.
     """
-    out = place / "out"
-    process = stithy.start("run", _study(place, users=(1, 2)), "--out", out)
-    wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 2, process)
+    out, windows = place / "out", {users: f"w-a-u{users}-b0" for users in (1, 2, 4)}
+    process = stithy.start("run", _study(place, "6 s", tuple(windows)), "--out", out)
+    wait_for(lambda: seconds_measured(out, windows[1]) >= 1, process)
+    os.kill(int((place / "a/data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+    wait_for(lambda: seconds_measured(out, windows[2]) >= 1, process)
+    os.kill(hammer_of(out), signal.SIGKILL)
+    wait_for(lambda: seconds_measured(out, windows[4]) >= 1, process)
     assert process.stdout is not None
     assert process.stderr is not None
     process.stderr.close()
@@ -48,32 +56,18 @@ def test_a_hang_up_ends_a_run_with_a_report(stithy: Stithy, place: Path, hang_up
     assert process.wait(PATIENCE_S) == 130
     assert str(out / "report.html") in process.stdout.read()
     assert (out / "report.html").exists()
-    row = window_row(out, "w-a-u1-b0")
-    assert (row["complete"], row["missing_because"]) == (False, "stopped by a person")
+    for users, reason in (
+        (1, "the server was ended"), (2, "was ended by SIGKILL without a summa"),
+        (4, "stopped by a person"),
+    ):  # fmt: skip
+        row = window_row(out, windows[users])
+        assert not row["complete"]
+        assert reason in row["missing_because"]
     assert manifest(out)["end"] == "interrupted"
     assert left_by(out, but_master=True) == []
     assert (out / "master-copy/master").is_dir()
     assert stithy.run("clean", out).returncode == Exit.OK
     stithy.assert_nothing_left(out)
-
-
-def test_a_killed_server_costs_its_window(stithy: Stithy, place: Path) -> None:
-    """Or a killed driver: its reason is there, and the run goes on.
-
-    unit/run/test_deciding.py measures such a block once more.
-    """
-    out = place / "out"
-    process = stithy.start("run", _study(place, "3 s", (1, 2)), "--out", out)
-    wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 1, process)
-    os.kill(int((place / "a/data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-    wait_for(lambda: seconds_measured(out, "w-a-u2-b0") >= 1, process)
-    os.kill(hammer_of(out), signal.SIGKILL)
-    stithy.finish_well(process)
-    for users, reason in ((1, "the server was ended"), (2, "was ended by SIGKILL without a summa")):
-        row = window_row(out, f"w-a-u{users}-b0")
-        assert not row["complete"]
-        assert reason in row["missing_because"]
-    assert left_by(out) == []
 
 
 def _loads(out: Path) -> object:
@@ -112,22 +106,14 @@ def test_a_dead_run_is_cleaned_alone(stithy: Stithy, place: Path) -> None:
 
 
 @pytest.mark.needs_root
-@pytest.mark.parametrize(
-    ("on", "size", "shown"),
-    [
-        ("a", "640m", "candidate a: the file system of "),
-        pytest.param("results", "600m", "make room", marks=pytest.mark.long),
-    ],
-)
-def test_a_full_disk_is_named(stithy: Stithy, place: Path, on: str, size: str, shown: str) -> None:
+def test_a_full_disk_is_named(stithy: Stithy, place: Path) -> None:
     """It is no bug; what a resume uses stays until it is cleaned.
 
-    That of the results is long: unit/run/test_books.py has a journal without room each time.
+    That of the results is full in unit/run/test_books.py.
     """
-    with mounted(place / on, size) as volume:
-        out = volume / "out" if on == "results" else place / "out"
-        candidate = {"a": volume / "x" if on == "a" else place / "a"}
-        study = write_study(place / "s.yaml", candidate, users=[4], duration="15 s")
+    out = place / "out"
+    with mounted(place / "a", "640m") as volume:
+        study = write_study(place / "s.yaml", {"a": volume / "x"}, users=[4], duration="15 s")
         process = stithy.start("run", study, "--out", out)
         wait_for(lambda: seconds_measured(out, "w-a-u4-b0") >= 1, process)
         # The server writes meanwhile, so what is free cannot be known beforehand.
@@ -138,14 +124,13 @@ def test_a_full_disk_is_named(stithy: Stithy, place: Path, on: str, size: str, s
                         filler.write(bytes(piece))
         _, stderr = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 4, stderr
-        assert shown in stderr
+        assert "candidate a: the file system of " in stderr
         assert "bug" not in stderr
         assert stithy.run("clean", out).returncode == Exit.OK
         stithy.assert_nothing_left(out)
-        assert {path.name for path in volume.iterdir()} <= {"filler", "out"}
-        if on == "a":
-            assert not window_row(out, "w-a-u4-b0")["complete"]
-            assert (out / "report.html").exists()
+        assert {path.name for path in volume.iterdir()} <= {"filler"}
+        assert not window_row(out, "w-a-u4-b0")["complete"]
+        assert (out / "report.html").exists()
 
 
 def test_kept_instances_run_until_clean(stithy: Stithy, place: Path) -> None:

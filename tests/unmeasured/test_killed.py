@@ -103,7 +103,7 @@ ELSEWHERE = {
     "drives-unpaced": "test_drives.py kills runs on emulated drives",
     "drives-paced": "as above",
     "creating drive": "as above",
-    "creating mount": "as above",
+    "creating mount": "real/drives/test_by_hand.py kills a run after it",
     "creating formatted": "test_storage.py kills runs on devices",
     "creating image": "as above",
     "step-started lay-out": "test_block_io_killed.py kills a run in it",

@@ -127,16 +127,6 @@ def test_twelve_tenants_share_two_cpus(stithy: Stithy, place: Path) -> None:
 BESIDE = "w-a-u1-neighbour1-b0"
 
 
-def _pids_with(text: str) -> list[int]:
-    """The processes in whose command line a text stands."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        with suppress(OSError):
-            if folder.name.isdigit() and text in (folder / "cmdline").read_text():
-                found.append(int(folder.name))
-    return found
-
-
 @pytest.mark.parametrize("keys", [
     "aggressor: bulk-load",
     pytest.param("aggressor: analytic-scan", marks=pytest.mark.long),
@@ -156,31 +146,6 @@ def test_neighbours_load_or_scan(stithy: Stithy, place: Path, keys: str) -> None
 
 
 @pytest.mark.long
-def test_a_killed_backup_is_a_failed_cycle(stithy: Stithy, place: Path) -> None:
-    """The next one goes on until the end of the window cuts it.
-
-    Long: test_beside.py has a cycle of a neighbour fail with fakes each time.
-    """
-    out = place / "out"
-    keys = "aggressor: backup, every: 1 s, bandwidth: 8 MiB"
-    running = stithy.start("run", _study(place, keys), "--out", out)
-    taken = f"--pgdata={place}/a/beside-database-1-backup"
-    wait_for(lambda: bool(_pids_with(taken)), running)
-    for pid in _pids_with(taken):
-        os.kill(pid, signal.SIGKILL)
-    stithy.finish_well(running)
-    run = read_run(out)
-    assert all(run.window["complete"])
-    spans = run.spans.filter(window_id=BESIDE).to_dicts()
-    outcomes = {row["name"]: row["outcome"] for row in spans}
-    assert outcomes == {"neighbour": "done", "neighbour 1": "failed", "neighbour 2": "cut"}
-    [because] = [row["invalid_because"] for row in run.spans.to_dicts() if row["invalid_because"]]
-    assert "ended by signal 9" in because
-    assert run.values.filter(metric="tenant.tpm")["value"].null_count() == 0
-    assert left_by(out) == []
-
-
-@pytest.mark.long
 @pytest.mark.needs_pgbackrest
 def test_a_neighbour_makes_incremental_backups(stithy: Stithy, place: Path) -> None:
     """The full one is made before the users begin. Long: each file of a restore is synced."""
@@ -193,28 +158,6 @@ def test_a_neighbour_makes_incremental_backups(stithy: Stithy, place: Path) -> N
     assert not any(row["invalid_because"] for row in spans)
     [tool] = manifest(out)["database"]["backups"].values()
     assert tool.startswith("pgbackrest ")
-    assert left_by(out) == []
-
-
-@pytest.mark.long
-def test_a_killed_neighbour_costs_its_window(stithy: Stithy, place: Path) -> None:
-    """It says why, the tenants' own values stay, and the block is measured once more."""
-    out, stithy.repeats = place / "out", True
-    running = stithy.start("run", _study(place, "aggressor: analytic-scan"), "--out", out)
-    wait_for(_works(out, BESIDE), running)
-    server = place / "a/beside-database/database-1/postmaster.pid"
-    os.kill(int(server.read_text().split()[0]), signal.SIGKILL)
-    stithy.finish_well(running)
-    run = read_run(out)
-    rows = {row["window_id"]: row for row in run.window.to_dicts()}
-    assert (
-        "the neighbour failed: its server was ended by SIGKILL"
-        in (rows.pop(BESIDE)["missing_because"])
-    )
-    assert all(row["complete"] for row in rows.values()), rows
-    assert f"{BESIDE}-again" in rows
-    of_it = run.values.filter(window_id=BESIDE, metric="tenant.tpm")
-    assert of_it["value"].null_count() == 0
     assert left_by(out) == []
 
 
