@@ -116,8 +116,12 @@ def test_a_restored_copy_is_the_database_that_was_loaded(loaded: Loaded) -> None
             assert PASSWORD not in kept
 
 
+@EACH_ENGINE
 def test_a_killed_server_recovers(loaded: Loaded, tmp_path: Path) -> None:
-    """Its other processes end too, its memory is forgotten, and its ledger holds."""
+    """Its other processes end too, its memory is forgotten, and its ledger holds.
+
+    What the ledgers of other workloads find is proved in `crates/hammer/tests/`.
+    """
     forget = get_engine(loaded.engine_name).forget
     with loaded.copied() as place:
         instance = loaded.start(place)

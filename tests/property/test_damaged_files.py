@@ -63,11 +63,9 @@ def refusal(file: Path) -> str:
     return ""
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(4, 8))]
-)
+@pytest.mark.parametrize("seed", range(4))
 def test_no_file_ends_in_words_of_python(seed: int, tmp_path: Path) -> None:
-    """It is a profile, or is refused in words for a person. Long: others of the same kinds."""
+    """It is a profile, or is refused in words for a person."""
     dice = random.Random(seed)
     for number in range(40):
         file = tmp_path / f"{number}{dice.choice(['', '.fio', '.vdb', '.toml', '.iolog'])}"

@@ -130,7 +130,7 @@ def working(program: str, until: Path, *folders: Path) -> Iterator[Callable[[], 
         process.wait()
 
 
-@pytest.fixture(params=["ext4", pytest.param("xfs", marks=pytest.mark.long), "btrfs"])
+@pytest.fixture(params=["ext4", "xfs", "btrfs"])
 def kind(request: pytest.FixtureRequest) -> str:
     """Each file system of which the programs are there."""
     try:

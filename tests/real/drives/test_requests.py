@@ -16,7 +16,6 @@ import pytest
 
 from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram, start
-from stithy.fio.traces import read_trace
 from stithy.results.hlog import merge, read_hlog
 
 pytestmark = pytest.mark.needs_drive
@@ -67,27 +66,6 @@ def test_fio_reads_back_what_it_wrote(backing: str, disk_place: Path) -> None:
     [job] = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
     assert job["error"] == 0
     assert job["read"]["io_bytes"] == job["write"]["io_bytes"] == JOBS * SIZE_BYTES
-
-
-def test_every_request_is_in_the_trace(disk_place: Path) -> None:
-    """What was written and synced is there, with its place and a time; as many as were counted."""
-    path = disk_place / "trace"
-    with up(disk_place) as drives:
-        drives.control.trace("disk", path)
-        with opened(drives) as disk:
-            for sector in (3, 1, 2):
-                os.pwrite(disk, bytes(SECTOR_BYTES), sector * SECTOR_BYTES)
-                os.fsync(disk)
-        counts = drives.control.trace("disk", None)
-    trace = read_trace(path)
-    assert (trace.drive, trace.lost, trace.is_complete) == ("disk", 0, True)
-    assert len(trace.requests) == counts.written
-    writes, flushes = (trace.requests.filter(operation=name) for name in ("write", "flush"))
-    assert writes["offset_bytes"].to_list() == [n * SECTOR_BYTES for n in (3, 1, 2)]
-    assert set(writes["length_bytes"]) == {SECTOR_BYTES}
-    assert len(flushes) >= 3
-    assert (trace.requests["latency_s"] >= 0).all()
-    assert writes["arrived_s"].is_sorted()
 
 
 def test_the_interval_log_of_a_drive_is_read_as_all_others(disk_place: Path) -> None:

@@ -132,12 +132,9 @@ class Kept:
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        pytest.param("basebackup", BackupOptions(), marks=pytest.mark.long),
         ("basebackup", BackupOptions(compression="gzip")),
         ("basebackup", BackupOptions(2, "zstd", 2**30)),
-        pytest.param("dump", BackupOptions(), marks=pytest.mark.long),
         ("dump", BackupOptions(2, "gzip")),
-        pytest.param("pgbackrest", BackupOptions(), marks=[NEEDS_PGBACKREST, pytest.mark.long]),
         pytest.param(
             "pgbackrest", BackupOptions(2, "zstd"), marks=[NEEDS_PGBACKREST, pytest.mark.long]
         ),
@@ -157,8 +154,8 @@ def test_a_restore_has_all_rows(
 ) -> None:
     """Rows are compared by their sums; a change after the backup is no part of it.
 
-    Long: the plain options, with which killed backups are made again below, and one width more;
-    of backups upon a full one the other kind.
+    The plain options are those with which killed backups are made again below. Long: one width
+    more; of backups upon a full one the other kind.
     """
     kept = Kept(*loaded, name, options)
     with served(kept) as server:
