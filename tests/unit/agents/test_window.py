@@ -48,7 +48,10 @@ def _faked(root: Path, keys: Mapping[str, str] | None = None, **how: Any) -> Fak
 
 
 def test_agents_do_together_what_one_host_does(tmp_path: Path) -> None:
-    """Each with its share of the same users; the row of each stands beside."""
+    """Each with its share of the same users; the row of each stands beside.
+
+    A resumed run finds them where they met: a default scheduler may have agents of the same names.
+    """
     faked = _faked(tmp_path / "a")
     assert execute(faked.start(), faked.deciders).end == "finished"
     shares = [(run.users, run.share.number, run.share.of) for run in faked.hammer.runs[:3]]
@@ -65,6 +68,8 @@ def test_agents_do_together_what_one_host_does(tmp_path: Path) -> None:
     assert {row["clock_ahead_s"] for row in rows} == {0.001}
     fences = faked.agents.fences if isinstance(faked.agents, FakeAgents) else []
     assert len(set(fences)) == len(fences) == 2
+    assert recall_site(faked.out) == ("tcp://127.0.0.1:1", None)
+    assert recall_site(tmp_path) == (None, None)
 
 
 class _LosingLink:
@@ -106,14 +111,6 @@ def test_a_window_waits_for_an_agent_that_was_lost(
         assert driven.explain_missing() == "agent host-b: not joined"
     assert len(told) == (lost > 0)
     assert all("not joined: host-b" in of.text and "120 s" in of.text for of in told)
-
-
-def test_a_resumed_run_finds_its_agents_where_they_met(tmp_path: Path) -> None:
-    """A default scheduler may have agents of the same names."""
-    faked = _faked(tmp_path / "a")
-    assert execute(faked.start(), faked.deciders).end == "finished"
-    assert recall_site(faked.out) == ("tcp://127.0.0.1:1", None)
-    assert recall_site(tmp_path) == (None, None)
 
 
 def test_a_missing_agent_is_named_and_the_window_has_no_numbers(tmp_path: Path) -> None:

@@ -190,12 +190,18 @@ def test_a_neighbour_is_limited_only_where_it_achieved_less_than_was_asked() -> 
     assert not _disturbance(offered=500.0 * ACHIEVED_SHARE, achieved=475.0).limited
 
 
+def _counted_window(client: int, server: int, job_s: float, users: int = 1) -> dict[str, Any]:
+    """A window in which both sides counted so many commits."""
+    return {
+        "client_commits": client, "server_commits": server, "started_at_s": 0.0,
+        "measure_to_s": job_s, "users": users, "connections_opened": users,
+        "connections_reopened": 0, "maintenance_runs": 0,
+    }  # fmt: skip
+
+
 def test_what_servers_commit_by_themselves_is_allowed_to_each_of_them() -> None:
     """Of twelve tenants twelve times as much, of a tenant that was lost nothing."""
-    window = {
-        "client_commits": 168, "server_commits": 422, "started_at_s": 0.0, "measure_to_s": 7.0,
-        "users": 12, "connections_opened": 12, "connections_reopened": 0, "maintenance_runs": 0,
-    }  # fmt: skip
+    window = _counted_window(168, 422, 7.0, users=12)
     rates = {("tenant.tpm", f"tenant-{n}"): {"value": 120.0} for n in range(12)}
     engine = declaration("postgresql")
     assert find_commits(window, engine, count_servers(rates)) is None
@@ -216,21 +222,14 @@ def test_commits_are_compared_where_a_transaction_counts_once(
     engine: str, options: str, is_compared: bool
 ) -> None:
     """MariaDB counts COMMIT, and no statement that is a transaction of its own."""
-    window = {
-        "client_commits": 100, "server_commits": 0, "started_at_s": 0.0, "measure_to_s": 1.0,
-        "users": 1, "connections_opened": 1, "connections_reopened": 0, "maintenance_runs": 0,
-        "options": options,
-    }  # fmt: skip
+    window = _counted_window(100, 0, 1.0) | {"options": options}
     reason = find_commits(window, declaration(engine), workload=plugins(Workload)["oltp"])
     assert (reason is not None) is is_compared
 
 
 def test_what_the_programs_of_backups_commit_is_allowed_beside_it() -> None:
     """Of two dumps by two processes each; without them the same count is too much."""
-    window = {
-        "client_commits": 100, "server_commits": 200, "started_at_s": 0.0, "measure_to_s": 0.0,
-        "users": 1, "connections_opened": 1, "connections_reopened": 0, "maintenance_runs": 0,
-    }  # fmt: skip
+    window = _counted_window(100, 200, 0.0)
     engine, values = declaration("postgresql"), {("backup.commits", "all"): {"value": 144.0}}
     assert find_commits(window, engine) is not None
     assert find_commits(window, engine, backups=count_backup_commits({})) is not None

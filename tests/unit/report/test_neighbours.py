@@ -64,9 +64,17 @@ def _add_samples(out: Path, add: Added) -> None:
         write_table(path, SERIES, [*known, *rows])
 
 
-def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """Of such a run, whose servers were sampled besides."""
+    root = tmp_path_factory.mktemp("run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STITHY_STATE", str(root / "state"))
+        return _page(root, STUDY, add=_of_servers)
+
+
+def test_the_section_pairs_tenants_alone_with_tenants_beside_a_neighbour(page: Page) -> None:
     """Fakes slow nobody down: every ratio is 1, and all seconds are isolated."""
-    page = _page(tmp_path, STUDY)
     table = page.tables["neighbours"].frame
     assert table["candidate"].to_list() == ["a", "b"]
     assert table["goodput"].to_list() == [1.0, 1.0]
@@ -95,9 +103,8 @@ def _levels(page: Page, metric: str) -> list[float | None]:
     return [evidence.level_of(name, BESIDE, Quantity(metric)) for name in "ab"]
 
 
-def test_what_each_tenants_server_did_is_told_apart_from_the_others(tmp_path: Path) -> None:
+def test_what_each_tenants_server_did_is_told_apart_from_the_others(page: Page) -> None:
     """Waits, buffers and CPU time, alone and with the neighbour; the mean of no two tenants."""
-    page = _page(tmp_path, STUDY, add=_of_servers)
     table = page.tables["tenant-servers"]
     assert table.frame.select("candidate", "tenant", "blocks").rows() == [
         (name, tenant, 4) for name in "ab" for tenant in ("tenant-1", "tenant-2")
@@ -162,15 +169,6 @@ def test_cycles_are_counted_and_timed_in_valid_windows_as_the_figure_draws_them(
     context = SimpleNamespace(evidence=evidence, **known)
     [row] = make_durations_table(cast(Any, context)).frame.to_dicts()
     assert (row["candidate"], row["done"], row["most_s"]) == ("a", 1, 2.0)
-
-
-def test_a_run_without_tenants_has_no_such_section(tmp_path: Path) -> None:
-    """Its tables are those it had."""
-    faked = FakedRun(tmp_path)
-    faked.run()
-    page = Page(make_context(read_run(faked.out)))
-    assert "neighbours" not in page.tables
-    assert "neighbours" not in [each.key for each in page.sections]
 
 
 DIFFERING = """
