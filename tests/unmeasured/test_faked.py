@@ -64,18 +64,24 @@ def test_a_missed_threshold_ends_with_99(
     assert not outcome.directory.report_as("pdf").exists()
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The directory of a usual run, which others are held against."""
+    root = tmp_path_factory.mktemp("plain")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STITHY_STATE", str(root / "state"))
+        return _ran(root / "run")
+
+
 OWN = {"a": "memory: 256 MiB, settings: {shared_buffers: 64MB, fsync: off}"}
 
 
 def test_a_candidate_has_its_own_settings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, plain: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Not while its database becomes the master copy. Results, page and comparison say so."""
-    plain = FakedRun(tmp_path / "plain", hammer=FakeHammer(sound=True))
-    faked = FakedRun(tmp_path / "own", hammer=FakeHammer(sound=True), keys=OWN)
-    for each in (plain, faked):
-        each.root.mkdir()
-        each.run()
+    faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), keys=OWN)
+    faked.run()
     given = Configuration({"max_wal_size": "64MB", "shared_buffers": "64MB", "fsync": "off"}, 2**28)
     starts = {
         name: [s.own for s in faked.engine.starts if s.data.is_relative_to(faked.root / name)]
@@ -101,7 +107,7 @@ def test_a_candidate_has_its_own_settings(
     assert answer(context).flaws[0].startswith("Durability is given up with fsync off on a: ")
     assert context.label == "NOT DURABLE: fsync off on a"
     assert context.names_drawn == {"a": "a (fsync off)", "b": "b"}
-    assert run(["compare", str(plain.out), str(faked.out)]) == 2
+    assert run(["compare", plain, str(faked.out)]) == 2
     shown = capsys.readouterr().err
     for fact in ("settings.fsync: on and off", "settings.shared_buffers: 1MB and 64MB",
                  "memory_limit_bytes: 201326592 and 268435456"):  # fmt: skip
@@ -156,15 +162,11 @@ def test_varied_memory_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_an_own_scenario_goes_to_its_report(
-    tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, fakes: Path, plain: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With its keys, and a step of a kind of its own; nothing knows it but its two files."""
-    plain = FakedRun(tmp_path / "plain", hammer=FakeHammer(sound=True))
-    faked = FakedRun(tmp_path / "own", hammer=FakeHammer(sound=True),
-                     scenario="{sleep: {seconds: 2}}")  # fmt: skip
-    for each in (plain, faked):
-        each.root.mkdir()
-    assert plain.run().end == "finished"
+    own = "{sleep: {seconds: 2}}"
+    faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), scenario=own)
     faked.run_cut_off()
     journal = (faked.out / "journal.jsonl").read_text()
     assert journal.count("slept 2 s") == 1
@@ -173,7 +175,7 @@ def test_an_own_scenario_goes_to_its_report(
     assert "Scenario: sleep {seconds: 2}" in shown
     assert "sleep, remove everything" in shown
     assert "sleep {seconds: 2}" in publish(faked.out, capsys)["md"]
-    assert run(["compare", str(plain.out), str(faked.out)]) == 2
+    assert run(["compare", plain, str(faked.out)]) == 2
     assert "scenario: load and sleep {seconds: 2}" in capsys.readouterr().err
     wrong = faked.root / "wrong.yaml"
     text = (faked.root / "study.yaml").read_text()
@@ -181,9 +183,9 @@ def test_an_own_scenario_goes_to_its_report(
     assert run(["plan", str(wrong)]) == 2
     assert "`scenario.sleep.seconds`: too small: 0: at least 1" in capsys.readouterr().err
     scenarios = study_schema()["properties"]["scenario"]["anyOf"][0]["enum"]
-    own = ["notes", "sleep"]
     assert scenarios == [
-        "backup", "block-io", "durability", "failure", "load", "migration", "noisy-neighbour", *own
+        "backup", "block-io", "durability", "failure", "load", "migration", "noisy-neighbour",
+        "notes", "sleep",
     ]  # fmt: skip
 
 
@@ -203,8 +205,7 @@ def test_a_scenario_may_have_no_database(
     tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its activity and metrics are of their own; it is cut off, resumed, compared and exported."""
-    faked = FakedRun(tmp_path / "own", text=NOTES)
-    faked.root.mkdir()
+    faked = FakedRun(tmp_path, text=NOTES)
     faked.on_event = lambda event: faked.stop.signal() if _is_window(event) else None
     assert faked.run().end == "interrupted"
     faked.on_event, faked.stop = lambda event: None, Stop()
@@ -230,9 +231,11 @@ thresholds: [b.note.lost_at_50 <= 20]
 def test_metrics_around_0_are_compared_by_differences(
     tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of lines lost, 0 on one candidate: verdict, interval and comparison are in lines."""
-    faked = FakedRun(tmp_path / "own", text=LOST)
-    faked.root.mkdir()
+    """Of lines lost, 0 on one candidate: verdict, interval and comparison are in lines.
+
+    Exports mark what does not count in a window; all else of it is valid.
+    """
+    faked = FakedRun(tmp_path, text=LOST)
     outcome = faked.run()
     assert conclude(outcome, None, json=True) == 0
     context = make_context(read_run(faked.out))
@@ -260,6 +263,20 @@ def test_metrics_around_0_are_compared_by_differences(
     assert all(each.valid for each in context.evidence.windows)
     assert spans.filter(valid=False)["because"].to_list() == ["more than 3 lines were lost"] * 2
     assert len(spans) == 8
+    [window] = context.run.window.filter(candidate="b", block=1)["window_id"].to_list()
+    path = RunDirectory(faked.out).window(window).table("values")
+    known = list(read_rows(path, VALUES))
+    write_table(path, VALUES, [*known, known[1] | {"of": "noting"}])
+    assert run(["export", str(faked.out), "--to", "csv"]) == 0
+    rows = pl.read_csv(capsys.readouterr().out.encode()).filter(window_id=window)
+    assert rows.sort("transaction").select("transaction", "valid", "invalid_because").rows() == [
+        ("all", True, None), ("noting", False, "more than 3 lines were lost"),
+    ]  # fmt: skip
+    assert run(["export", str(faked.out), "--to", "openmetrics"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "note_lost{" in line]
+    of_window = [each for each in lines if f'window="{window}"' in each]
+    marked = sorted(('of="noting"' in each, 'valid="false"' in each) for each in of_window)
+    assert marked == [(False, False), (True, True)]
 
 
 def test_metrics_around_0_declare_their_margin(
@@ -278,33 +295,9 @@ def test_metrics_around_0_declare_their_margin(
     assert "a share as the margin of `note.lost`" in capsys.readouterr().err
 
 
-def test_exports_mark_invalid_spans(
-    tmp_path: Path, fakes: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its window is valid, and so is everything else of it."""
-    faked = FakedRun(tmp_path, text=LOST)
-    faked.run()
-    [window] = read_run(faked.out).window.filter(candidate="b", block=1)["window_id"].to_list()
-    path = RunDirectory(faked.out).window(window).table("values")
-    known = list(read_rows(path, VALUES))
-    write_table(path, VALUES, [*known, known[1] | {"of": "noting"}])
-    capsys.readouterr()
-    assert run(["export", str(faked.out), "--to", "csv"]) == 0
-    rows = pl.read_csv(capsys.readouterr().out.encode()).filter(window_id=window)
-    assert rows.sort("transaction").select("transaction", "valid", "invalid_because").rows() == [
-        ("all", True, None), ("noting", False, "more than 3 lines were lost"),
-    ]  # fmt: skip
-    assert run(["export", str(faked.out), "--to", "openmetrics"]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if "note_lost{" in line]
-    of_window = [each for each in lines if f'window="{window}"' in each]
-    marked = sorted(('of="noting"' in each, 'valid="false"' in each) for each in of_window)
-    assert marked == [(False, False), (True, True)]
-
-
 def test_tables_of_factors_follow_from_windows(tmp_path: Path, fakes: Path) -> None:
     """Each value, and each step between two, in tables, words and a figure."""
-    faked = FakedRun(tmp_path / "own", text=NOTES.replace("repeat: 1", "repeat: 4"))
-    faked.root.mkdir()
+    faked = FakedRun(tmp_path, text=NOTES.replace("repeat: 1", "repeat: 4"))
     faked.run()
     page = Page(make_context(read_run(faked.out)))
     assert all(window.valid for window in page.context.evidence.windows)
@@ -386,18 +379,17 @@ def _ran(place: Path, *, durable: bool = True, **load: str) -> str:
 
 
 def test_only_equal_studies_are_comparable(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, plain: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing of a run that is its own, such as times and places, stands in the way."""
-    one, two = _ran(tmp_path / "one"), _ran(tmp_path / "two")
-    assert run(["compare", one, two]) == 0
+    assert run(["compare", plain, _ran(tmp_path / "two")]) == 0
     shown = capsys.readouterr().out
     assert "differs" not in shown
     assert "1+1" in shown
     other = _ran(tmp_path / "other", ledger="true")
-    assert run(["compare", one, other]) == 2
+    assert run(["compare", plain, other]) == 2
     assert "ledger: no and yes" in capsys.readouterr().err
-    assert run(["compare", one, other, "--ignore", "ledger"]) == 0
+    assert run(["compare", plain, other, "--ignore", "ledger"]) == 0
 
 
 def test_durability_given_up_is_always_named(

@@ -1,6 +1,7 @@
 """Restore methods: every window starts from what was loaded, and what cannot be so is refused."""
 
 import re
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -84,41 +85,44 @@ def _faked(root: Path, method: str, hammer: FakeHammer | None = None) -> OwnEngi
     return OwnEngine(root, hammer=hammer or Loading(), text=text)
 
 
-@pytest.mark.parametrize(
-    ("method", "loads"), [("files", [1, 3]), ("reload", None), ("native", [1, 3, *[1, 3] * 2])]
-)
+LOADS = {"files": [1, 3], "reload": None, "native": [1, 3, *[1, 3] * 2]}
+
+
 def test_every_window_starts_from_what_was_loaded(
-    tmp_path: Path, method: str, loads: list[int] | None
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever the last one left. Each method loads as often as it says; the log has its place.
 
-    The report says from what windows start.
+    The report says from what windows start; runs of two methods are compared on request alone.
     """
-    hammer, moved = Loading(), list[bool]()
-    faked = _faked(tmp_path, method, hammer)
+    for method, loads in LOADS.items():
+        root, hammer, moved = tmp_path / method, Loading(), list[bool]()
+        faked = _faked(root, method, hammer)
+        faked.on_event = partial(_look_at_log, root, moved)
+        assert faked.run().error is None
+        counts = [
+            int(str(dict(choice)["warehouses"])) for job, choice in hammer.choices if job == "run"
+        ]
+        assert hammer.seen == [{"warehouse": count} for count in counts]
+        assert len(counts) == 8
+        assert moved == [True] * 4
+        assert sorted(hammer.loads) == sorted(loads or [1, 3, *counts])
+        assert left_by(faked.out) == []
+        context = make_context(read_run(faked.out))
+        proof = plugins(RestoreMethod)[method].proof
+        assert any(f"8 restores {proof}." in each for each in answer(context).support)
+        rows = Page(context).tables["compared"].frame.rows()
+        assert ("restore before each window", method) in rows
+    both = [str(tmp_path / each / "out") for each in ("files", "reload")]
+    assert run(["compare", *both]) == 2
+    assert "restore: files and reload" in capsys.readouterr().err
+    assert run(["compare", *both, "--ignore", "restore"]) == 0
 
-    def on_event(event: object) -> None:
-        if isinstance(event, StepStarted) and (event.step.kind, event.step.candidate) == (
-            "window", "a",
-        ):  # fmt: skip
-            log = tmp_path / "a/data/log"
-            moved.append(log.is_symlink() and log.resolve() == tmp_path / "a-log/log")
 
-    faked.on_event = on_event
-    assert faked.run().error is None
-    counts = [
-        int(str(dict(choice)["warehouses"])) for job, choice in hammer.choices if job == "run"
-    ]
-    assert hammer.seen == [{"warehouse": count} for count in counts]
-    assert len(counts) == 8
-    assert moved == [True] * 4
-    assert sorted(hammer.loads) == sorted(loads or [1, 3, *counts])
-    assert left_by(faked.out) == []
-    context = make_context(read_run(faked.out))
-    declared = plugins(RestoreMethod)[method]
-    assert any(f"8 restores {declared.proof}." in each for each in answer(context).support)
-    rows = Page(context).tables["compared"].frame.rows()
-    assert ("restore before each window", method) in rows
+def _look_at_log(root: Path, moved: list[bool], event: object) -> None:
+    if isinstance(event, StepStarted) and event.step.id.startswith("w-a-"):
+        log = root / "a/data/log"
+        moved.append(log.is_symlink() and log.resolve() == root / "a-log/log")
 
 
 @pytest.mark.parametrize("method", BY_ROWS)
@@ -130,42 +134,29 @@ def test_a_restore_with_other_rows_ends_the_run(tmp_path: Path, method: str) -> 
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_tenants_come_and_go_between_windows(tmp_path: Path, method: str) -> None:
-    """Each of them gets the loaded rows, in a place of its own."""
-    context = _faked(tmp_path, method).start()
-    before = ("provision", "prepare", "snapshot")
-    for step in context.steps:
-        if step.kind in before:
-            do_step(context, step)
-    [dataset, _] = context.plan.datasets
-    for count in (2, 1, 3):
-        row = restore(context, "b", [dataset] * count, window_id=None)
-        assert row["identical"]
-        for number in range(1, count + 1) if count > 1 else (None,):
-            log = context.session.directory.root / "look.log"
-            with context.servers.running("b", log, number=number) as instance:
-                assert instance.checksums() == {"warehouse": "1"}
-    context.session.books.end()
-    context.session.books.register.close(remove=True)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_lost_volume_is_made_anew(tmp_path: Path, method: str) -> None:
-    """Its next window has the loaded rows on an empty volume; a check at its end is not made."""
+def test_tenants_come_and_go_and_a_lost_volume_is_made_anew(tmp_path: Path, method: str) -> None:
+    """Each tenant gets the loaded rows in a place of its own, and so does a window on an empty
+    volume; a check at the end of what was lost is not made.
+    """
     context = _faked(tmp_path, method).start()
     for step in context.steps:
         if step.kind in ("provision", "prepare", "snapshot"):
             do_step(context, step)
-    [first, _] = context.plan.datasets
-    restore(context, "b", [first], window_id=None)
+    log = tmp_path / "look.log"
+    [dataset, _] = context.plan.datasets
+    for count in (2, 1, 3):
+        assert restore(context, "b", [dataset] * count, window_id=None)["identical"]
+        for number in range(1, count + 1) if count > 1 else (None,):
+            with context.servers.running("b", log, number=number) as instance:
+                assert instance.checksums() == {"warehouse": "1"}
     context.volumes.lost["b"] = "its drive was replaced"
     [checked] = [step for step in context.steps if step.id == "check-end-b"]
     assert "its last window lost it: its drive was replaced" in check_conditions(context, checked)
-    assert restore(context, "b", [first], window_id=None)["identical"]
+    assert restore(context, "b", [dataset], window_id=None)["identical"]
     assert not context.volumes.lost
     made = entries(context.session.directory.root, "creating", kind="mark")
     assert [each.facts["facts"]["candidate"] for each in made].count("b") == 2
-    with context.servers.running("b", tmp_path / "look.log") as instance:
+    with context.servers.running("b", log) as instance:
         assert instance.checksums() == {"warehouse": "1"}
     context.session.books.end()
     context.session.books.register.close(remove=True)
@@ -204,18 +195,6 @@ def test_a_run_that_was_killed_in_the_middle_of_a_restore_goes_on(
     notes = [event.text for event in faked.events if isinstance(event, Note)]
     assert any("checksums of the rows of warehouses1 and warehouses3 are" in note for note in notes)
     assert left_by(faked.out) == []
-
-
-def test_runs_with_other_restore_methods_are_compared_only_if_a_person_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Windows that start from other states differ in more than their storage."""
-    for method in ("files", "reload"):
-        _faked(tmp_path / method, method).run()
-    both = [str(tmp_path / each / "out") for each in ("files", "reload")]
-    assert run(["compare", *both]) == 2
-    assert "restore: files and reload" in capsys.readouterr().err
-    assert run(["compare", *both, "--ignore", "restore"]) == 0
 
 
 SMALL = STUDY.replace("vary: {workload.warehouses: [1, 3]}\n", "")
