@@ -11,8 +11,10 @@ import polars as pl
 import pytest
 
 from fakes.exporters import exporting
+from stithy.engines.engine import get_engine
 from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
+from stithy.secrets import Secret
 from support.html_page import page_text
 from support.offers import WORD, Offer, offer
 from support.running import Stithy, entries, seconds_measured, wait_for, window_row
@@ -25,9 +27,9 @@ STUDY = """study: Which offer serves the users better?
 candidates:
   gp3: {{url: "{a}", password_env: {variable}}}
   io2: {{url: "{b}", password_file: {file}}}
-database: {{engine: postgresql, restore: {restore}}}
+database: {{engine: postgresql, restore: native}}
 workload: {{name: order-entry, warehouses: 1}}
-load: {{users: [2], ramp_up: 0 s, duration: 2 s, calibrate: false, repeat: {repeat}}}
+load: {{users: [2], ramp_up: 0 s, duration: 2 s, calibrate: false, repeat: 1}}
 """
 WATCHED = "collect: {{exporters: {{db: {{url: {url}, token_env: {variable}}}}}}}\n"
 
@@ -53,14 +55,13 @@ def knowing(stithy: Stithy) -> Stithy:
     return replace(stithy, environment={VARIABLE: WORD})
 
 
-def _study(place: Path, there: Offer, restore: str = "reload", repeat: int = 1) -> Path:
+def _study(place: Path, there: Offer) -> Path:
     secret = place / "secret"
     secret.touch(mode=0o600)
     secret.write_text(f"{WORD}\n")
     path = place / "study.yaml"
     a, b = there.url("a"), there.url("b")
-    text = STUDY.format(a=a, b=b, variable=VARIABLE, file=secret, restore=restore, repeat=repeat)
-    path.write_text(text)
+    path.write_text(STUDY.format(a=a, b=b, variable=VARIABLE, file=secret))
     return path
 
 
@@ -71,19 +72,17 @@ def _all_text(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize(
-    ("restore", "repeat"), [("native", 1), pytest.param("reload", 2, marks=pytest.mark.long)]
-)
-def test_databases_by_url_survive_a_kill(
-    knowing: Stithy, place: Path, there: Offer, restore: str, repeat: int
-) -> None:
-    """It is resumed, reported and compared; nothing stays on the server, nor any secret."""
-    study, out = _study(place, there, restore, repeat), place / "out"
+def test_databases_by_url_survive_a_kill(knowing: Stithy, place: Path, there: Offer) -> None:
+    """It is resumed, reported and compared; nothing stays on the server, nor any secret.
+
+    That a run whose database is loaded again for each window goes on: `unit/run/test_restores.py`.
+    """
+    study, out = _study(place, there), place / "out"
     with exporting(_busy_host) as fake, study.open("a") as file:
         file.write(WATCHED.format(url=fake.url, variable=VARIABLE))
         file.flush()
         _survive_a_kill(knowing, study, out, there)
-    _assert_whole(knowing, out, restore)
+    _assert_whole(knowing, out)
     assert there.databases() == ["a", "b"]
     assert [there.ask(name, HELD) for name in ("a", "b")] == [[], []]
     assert knowing.registered() == []
@@ -113,7 +112,7 @@ def _survive_a_kill(knowing: Stithy, study: Path, out: Path, there: Offer) -> No
     knowing.run_well("resume", out)
 
 
-def _assert_whole(knowing: Stithy, out: Path, restore: str) -> None:
+def _assert_whole(knowing: Stithy, out: Path) -> None:
     """All windows have numbers, proven by the database, and the report says what they are of."""
     assert len(entries(out, "run-resumed")) == 1
     for path in RunDirectory(out).windows.glob("w-*"):
@@ -136,13 +135,13 @@ def _assert_whole(knowing: Stithy, out: Path, restore: str) -> None:
     assert "How other hosts were read" in page
     done = knowing.run("compare", out, shutil.copytree(out, out.with_name("again")))
     assert done.returncode == 0, done.stderr
-    assert f'"restore": "{restore}"' in RunDirectory(out).manifest.read_text()
+    assert '"restore": "native"' in RunDirectory(out).manifest.read_text()
 
 
 @pytest.mark.timeout(600)
 def test_clean_removes_what_is_marked(knowing: Stithy, place: Path, there: Offer) -> None:
     """What somebody else made meanwhile is no reason to remove it, and stays known as left."""
-    study, out = _study(place, there, "native"), place / "out"
+    study, out = _study(place, there), place / "out"
     knowing.kill(lambda: entries(out, "step-started", kind="window"), "run", study, "--out", out)
     kept = [database for database in there.databases() if database.startswith("stithy")]
     assert len(kept) == 1
@@ -160,25 +159,13 @@ def test_clean_removes_what_is_marked(knowing: Stithy, place: Path, there: Offer
     assert [there.ask(name, HELD) for name in ("a", "b")] == [[], []]
 
 
-@pytest.mark.long
-@pytest.mark.timeout(600)
-def test_a_restarted_server_gives_no_numbers(knowing: Stithy, place: Path, there: Offer) -> None:
-    """The other one has, and what the run has made is gone at its end."""
-    study, out = _study(place, there, "native"), place / "out"
-    study.write_text(study.read_text().replace("duration: 2 s", "duration: 8 s"))
-    process = knowing.start("run", study, "--out", out)
-    windows = RunDirectory(out).windows
-    wait_for(lambda: any(seconds_measured(out, w.name) > 1 for w in windows.glob("w-*")), process)
-    there.restart()
-    process.communicate(timeout=300)
-    assert process.returncode == Exit.INVALID
-    rows = [window_row(out, path.name) for path in windows.glob("w-*")]
-    assert sorted(row["missing_because"] or "" for row in rows) == [
-        "", "the server was restarted: its log is not here to be read"
-    ]  # fmt: skip
-    assert "the server was restarted" in page_text(RunDirectory(out).page)
-    assert there.databases() == ["a", "b"]
-    assert [there.ask(name, HELD) for name in ("a", "b")] == [[], []]
+def test_a_restarted_server_is_noticed(there: Offer) -> None:
+    """Its window has no numbers then: `unmeasured/test_own_engine.py`."""
+    remote = get_engine("postgresql").connect_remote(Secret(there.url("a")), Secret(WORD))
+    assert remote.ended_by() is None
+    with there.down():
+        assert "does not answer" in str(remote.ended_by())
+    assert remote.ended_by() == "was restarted"
 
 
 def test_too_few_sessions_are_refused(knowing: Stithy, place: Path, there: Offer) -> None:

@@ -30,7 +30,6 @@ class Offer:
     """A server; `bench`, who is no superuser, owns its databases `a` and `b`."""
 
     port: int
-    restart: Callable[[], None]
     data: Path
     down: Callable[[], AbstractContextManager[None]]
 
@@ -77,10 +76,6 @@ def offer(certificate: Path | None = None) -> Iterator[Offer]:
         log = place / "server.log"
         running = [LocalRunner().start(command, stderr=log)]
 
-        def restart() -> None:
-            _end(running.pop())
-            running.append(LocalRunner().start(command, stderr=log))
-
         @contextmanager
         def down() -> Iterator[None]:
             _end(running.pop())
@@ -91,7 +86,7 @@ def offer(certificate: Path | None = None) -> Iterator[Offer]:
                 _wait(made, log)
 
         try:
-            made = Offer(port, restart, place / "data", down)
+            made = Offer(port, place / "data", down)
             _prepare(made, log)
             yield made
         finally:
