@@ -115,9 +115,7 @@ def test_a_scenario_ends_what_it_begins(name: str) -> None:
 
 
 @pytest.mark.parametrize("needs", NEEDS.values(), ids=NEEDS)
-def test_a_plug_in_names_its_needs(
-    needs: tuple[Need, ...],
-) -> None:
+def test_a_plug_in_names_its_needs(needs: tuple[Need, ...]) -> None:
     """A person who lacks one reads for what; the made-up machine grows with what is asked for."""
     assert isinstance(needs, tuple)
     for need in needs:
@@ -159,9 +157,7 @@ def test_a_check_gives_judgements(check: MachineCheck) -> None:
 
 
 @pytest.mark.parametrize("aggressor", plugins(Aggressor).values(), ids=plugins(Aggressor))
-def test_an_aggressor_has_intensities(
-    aggressor: Aggressor,
-) -> None:
+def test_an_aggressor_has_intensities(aggressor: Aggressor) -> None:
     """Its examples are accepted, each key is described, and it says what room it takes.
 
     The one without any is nobody, and has no activity.

@@ -250,9 +250,7 @@ def test_a_cluster_without_books_is_removed(stithy: Stithy, lost: str) -> None:
 
 
 @pytest.mark.long
-def test_a_half_removed_cluster_is_removed(
-    stithy: Stithy,
-) -> None:
+def test_a_half_removed_cluster_is_removed(stithy: Stithy) -> None:
     """At the moment when its daemons are ended, or its network is."""
     _json(stithy, "up", "--name", "lab", *SMALL)
     tag, folder = _tag(stithy), _folder(stithy)

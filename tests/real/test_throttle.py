@@ -31,9 +31,7 @@ def _read(file: Path, group: Path | None) -> float:
     return time.monotonic() - began_s
 
 
-def test_only_the_group_reads_slowly(
-    place: Path,
-) -> None:
+def test_only_the_group_reads_slowly(place: Path) -> None:
     """8 MiB at 4 MiB a second; and a server that runs already is brought in with its children."""
     groups: list[Path] = []
     with a_loop(place, "disk") as device, ExitStack() as stack:

@@ -11,14 +11,7 @@ from typing import Any
 from recompute import asked, between, bounds, cost, delays, power, reasons, stalls, steady, work
 from recompute.files import Files, Row
 from recompute.levels import bounds_of, by_block, in_report, level, metric_of, needed, printed
-from recompute.tables import (
-    a_first,
-    compared,
-    limited_most,
-    position,
-    question,
-    shares_of_most,
-)
+from recompute.tables import a_first, compared, limited_most, position, question, shares_of_most
 
 Of = Callable[[Files, Row], Any]
 

@@ -32,11 +32,7 @@ from stithy.names import find_closest, suggest_instead
 from stithy.openmetrics import END, MetricPoint, make_family, written
 from stithy.registry import plugins
 from stithy.results.tables import TRANSACTIONS, WINDOW
-from stithy.search import (
-    ResponseTarget,
-    Search,
-    list_levels_within,
-)
+from stithy.search import ResponseTarget, Search, list_levels_within
 from stithy.study.problems import StudyError, StudyProblem
 from stithy.workloads.workload import Workload
 from support.openmetrics import read

@@ -138,9 +138,7 @@ scenario:
 
 
 @pytest.mark.needs_root
-def test_a_filled_disk_ends_the_run(
-    disk: Path,
-) -> None:
+def test_a_filled_disk_ends_the_run(disk: Path) -> None:
     """There was room when the run began; others take it. The message says where, and what helps."""
     small = disk / "small"
     small.mkdir()

@@ -10,15 +10,7 @@ import resumes
 from stithy.errors import Exit
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
-from support.running import (
-    Stithy,
-    entries,
-    left_by,
-    manifest,
-    wait_for,
-    window_row,
-    write_study,
-)
+from support.running import Stithy, entries, left_by, manifest, wait_for, window_row, write_study
 
 RUN_S = 14.0
 """About as long as such a run takes; where it takes longer, none is killed at its end."""
@@ -27,9 +19,7 @@ RUN_S = 14.0
 @pytest.mark.long
 @pytest.mark.timeout(1500)
 @pytest.mark.needs_postgresql
-def test_a_run_killed_anywhere_is_resumed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_run_killed_anywhere_is_resumed(capsys: pytest.CaptureFixture[str]) -> None:
     """Anywhere inside a step; the long proof does the same a hundred times."""
     assert resumes.main(kills=1, seed=11, longest_s=RUN_S) == Exit.OK, capsys.readouterr().out
 

@@ -20,8 +20,7 @@ NEEDED = {"mariadb": (pytest.mark.needs_mariadb,), "sqlite": ()}
 
 
 @pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=marks) for name, marks in NEEDED.items()],
+    scope="module", params=[pytest.param(name, marks=marks) for name, marks in NEEDED.items()]
 )
 def master(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

@@ -206,9 +206,7 @@ def test_a_killed_backup_hinders_no_other(
 
 
 @pytest.mark.needs_pgbackrest
-def test_temporary_files_are_restored_beside_the_data(
-    loaded: tuple[Path, PostgreSQL],
-) -> None:
+def test_temporary_files_are_restored_beside_the_data(loaded: tuple[Path, PostgreSQL]) -> None:
     """The source's place stays as it is."""
     kept = Kept(*loaded, "pgbackrest", BackupOptions())
     temp = make_folder(kept.place, "temp")

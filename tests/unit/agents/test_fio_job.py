@@ -12,14 +12,7 @@ import pytest
 
 from fakes.fio import FioRunner
 from stithy.agents.command_job import CommandJob, hold_leash, run_command
-from stithy.agents.fio_job import (
-    FioJob,
-    gather_results,
-    pack,
-    run_fio,
-    scatter_results,
-    unpack,
-)
+from stithy.agents.fio_job import FioJob, gather_results, pack, run_fio, scatter_results, unpack
 from stithy.agents.merging import AgentPart
 from stithy.agents.orders import START_LATE_S_MAX, CommandOrder, FioOrder
 from stithy.agents.serving import AgentAnswer

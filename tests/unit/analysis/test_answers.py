@@ -16,12 +16,7 @@ from stithy.analysis.comparisons import (
     compare_values,
     list_comparisons,
 )
-from stithy.analysis.decision import (
-    Outcome,
-    ThresholdJudgement,
-    judge_question,
-    judge_thresholds,
-)
+from stithy.analysis.decision import Outcome, ThresholdJudgement, judge_question, judge_thresholds
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.findings import (
     Alone,

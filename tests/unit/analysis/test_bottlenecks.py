@@ -10,13 +10,7 @@ import pytest
 
 from stithy.analysis.analyze import judge_run
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, judge, judge_level
-from stithy.analysis.bottlenecks.observation import (
-    Cpus,
-    DeviceUse,
-    LevelGrowth,
-    LinkUse,
-    Reached,
-)
+from stithy.analysis.bottlenecks.observation import Cpus, DeviceUse, LevelGrowth, LinkUse, Reached
 from stithy.analysis.bottlenecks.observe import (
     Ability,
     ObservedTables,

@@ -20,12 +20,7 @@ from stithy.analysis.effect import (
 )
 from stithy.analysis.evidence import Window
 from stithy.analysis.gathering import WindowRecord
-from stithy.analysis.instruments import (
-    Delayed,
-    bound_pair,
-    find_delayed_path,
-    find_machine_floors,
-)
+from stithy.analysis.instruments import Delayed, bound_pair, find_delayed_path, find_machine_floors
 from stithy.analysis.statistics import bound_repeated_chance, estimate_interval
 from stithy.analysis.verdict import DIFFERENT, Call, decide
 from stithy.metrics import P95, P99, TPM, Quantity

@@ -21,9 +21,7 @@ def test_every_fault_can_be_planted() -> None:
     assert [each.name for each in folders if not any(p.is_relative_to(each) for p in paths)] == []
 
 
-def test_unnoticed_faults_miss_the_target(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_unnoticed_faults_miss_the_target(capsys: pytest.CaptureFixture[str]) -> None:
     """One that could not be planted is no result at all."""
     fault = FAULTS[0]
     caught = Done(fault.part, True, {"caught_by": "tests/x.py::test_it", "took_s": 1.0})

@@ -85,9 +85,7 @@ def test_the_memory_of_a_group_is_read_in_both_versions(tmp_path: Path) -> None:
         }  # fmt: skip
 
 
-def test_throttled_periods_are_a_share(
-    tmp_path: Path,
-) -> None:
+def test_throttled_periods_are_a_share(tmp_path: Path) -> None:
     """Of those in which it ran; without one there is no share. Its memory may be unlimited."""
     stat = tmp_path / "cpu.stat"
     stat.touch()

@@ -121,14 +121,9 @@ def test_tenants_are_compared_within_windows() -> None:
     assert ends[1].called == "a, tenants 1+2"
 
 
-def test_users_lie_between_measured_levels(
-    monkeypatch: Any,
-) -> None:
+def test_users_lie_between_measured_levels(monkeypatch: Any) -> None:
     """16 to 64 users against at least 64: more of them, however many."""
-    within = {
-        "a": capacity.UsersWithinTarget(64),
-        "b": capacity.UsersWithinTarget(16, not_at=64),
-    }
+    within = {"a": capacity.UsersWithinTarget(64), "b": capacity.UsersWithinTarget(16, not_at=64)}
     monkeypatch.setattr(papers, "count_users_within", lambda evidence, name, limit: within[name])
     context: Any = SimpleNamespace(evidence=None, limit="a limit")
     row = papers.Row("s.yaml", {}, papers.USERS, ENDS, 1.4)

@@ -22,10 +22,7 @@ from support.studies import load, primary, problems, refused, study, study_text
 ASKED = primary("{users: 4, blocks: 6}")
 
 
-NO_USERS = (
-    "load:\n  users: [1, 4]\n  ramp_up: 2 s\n  duration: 3 s\n",
-    "load: {repeat: 2}\n",
-)
+NO_USERS = ("load:\n  users: [1, 4]\n  ramp_up: 2 s\n  duration: 3 s\n", "load: {repeat: 2}\n")
 USERS_WAIT = "during: {users: [1, 4]}"
 SHARES = "during: {rate: [50%, 80%]}"
 

@@ -102,9 +102,7 @@ def test_a_failing_installer_names_a_remedy(machine: Path) -> None:
     assert "make wheel" in said
 
 
-def test_a_new_package_is_installed(
-    machine: Path,
-) -> None:
+def test_a_new_package_is_installed(machine: Path) -> None:
     """Debian's cargo may be old, and that of its browsers is newer; lists are fetched before."""
     _give_python_and_server(machine)
     _give(machine, "id", "0")
