@@ -297,8 +297,7 @@ def test_an_existing_cluster_lends_an_image(stithy: Stithy, place: Path) -> None
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("times", "moment"), [(1, "its OSDs serve"), (2, "its OSDs serve"),
-                                               (2, "its bridge is there")])  # fmt: skip
+@pytest.mark.parametrize(("times", "moment"), [(1, "its OSDs serve"), (2, "its bridge is there")])
 def test_ctrl_c_removes_a_rising_cluster(
     stithy: Stithy, place: Path, times: int, moment: str
 ) -> None:

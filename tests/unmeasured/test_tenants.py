@@ -17,8 +17,6 @@ from stithy.drives.program import find
 from stithy.hosts.devices import list_mounts
 from stithy.hosts.processes import find_pids_of_run
 from stithy.hosts.resources import CPU
-from stithy.report.context import make_context
-from stithy.report.page import Page
 from stithy.results.files import Run, read_run
 from stithy.results.layout import RunDirectory
 from stithy.results.tables import UNANSWERED
@@ -104,24 +102,6 @@ def _each_server_was_sampled_by_itself(run: Run) -> None:
     assert not kept.means["collector"].is_in(["database", "server", "cgroup"]).any()
     assert kept.checkpoints.is_empty()
     assert read_watched(kept, run.window)[FIRST].unanswered == ("database of tenant-2",)
-
-
-@pytest.mark.long
-def test_twelve_tenants_share_two_cpus(stithy: Stithy, place: Path) -> None:
-    """As in the published tests; each is a server of its own. Long for its 24 copies and starts."""
-    out = place / "out"
-    stithy.run_well("run", _study(place, tenants=12), "--out", out)
-    run = read_run(out)
-    windows = run.window.filter(run.window["missing_because"].is_null())
-    assert windows.height == run.window.height >= 2
-    rates = run.values.filter(metric="tenant.tpm")
-    assert rates.height == 12 * windows.height
-    assert rates["value"].null_count() == 0
-    assert run.detail("tenant_seconds", FIRST)["tenant"].n_unique() == 12
-    servers = run.series.filter(window_id=FIRST, collector="database")
-    assert set(servers["instance"]) == set(rates["of"])
-    assert Page(make_context(run)).tables["neighbours"].frame.height == 1
-    assert left_by(out) == []
 
 
 BESIDE = "w-a-u1-neighbour1-b0"
