@@ -29,13 +29,14 @@ from recompute.walk import (
     of_markdown,
     of_tables,
 )
+from stithy.activities.hammer.declared import LOAD
 from stithy.cli.app import run
 from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.findings import FindingKind
 from stithy.report.page import Page
 from stithy.results import tables
-from stithy.results.files import write_table
+from stithy.results.files import read_run, write_json, write_table
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import LimitFacts, QuestionFacts, SearchFacts
 from stithy.study.thresholds import Names, parse_threshold
@@ -45,7 +46,35 @@ from support.points import at
 from support.priced import PRICING
 from support.reported import write_undrawn_report
 from support.sample_run import TRANSACTIONS, Shape, build_run, window_id
-from support.server_work import with_server_work
+
+STATES = {"user": 0.4, "system": 0.15, "irq": 0.05, "nice": 0.0, "idle": 0.3, "steal": 0.1}
+"""Shares of the server's CPU: six tenths are work."""
+
+
+def with_server_work(root: Path) -> None:
+    """Samples of the server's CPU and of buffer hits beside those that the run has."""
+    for path in sorted(root.glob("windows/*/series.parquet")):
+        known = pl.read_parquet(path)
+        reads = known.filter(metric="blocks_read_per_s")
+        hits = reads.with_columns(pl.lit("blocks_hit_per_s").alias("metric"), pl.col("value") * 19)
+        shares = [
+            reads.with_columns(
+                pl.lit("cpu").alias("collector"), pl.lit("server").alias("subject"),
+                pl.lit(f"{name}_share").alias("metric"), pl.lit("").alias("unit"),
+                pl.lit(share).alias("value"),
+            )
+            for name, share in STATES.items()
+        ]  # fmt: skip
+        write_table(path, tables.SERIES, pl.concat([known, hits, *shares]).to_dicts())
+    for path in sorted(root.glob("windows/*/load.parquet")):
+        bound = pl.read_parquet(path).with_columns(server_cpus=pl.lit(1))
+        write_table(path, LOAD, bound.to_dicts())
+    run = RunDirectory(root)
+    manifest = read_run(root).manifest
+    assert manifest is not None
+    database = manifest.database.model_copy(update={"cpus": (0,)})
+    write_json(run.manifest, manifest.model_copy(update={"given_database": database}))
+
 
 FLAWED = Shape(
     users=(1, 2, 4), planned=(1, 2, 4), duration_s=5, repeat=4, logs=True, ledger=True,

@@ -15,10 +15,129 @@ import pytest
 from recompute import broken, lost
 from recompute.files import Files, Row
 from recompute.walk import Outcome, Table, of_json, of_markdown, of_tables
+from stithy.point import Point
+from stithy.results import tables
+from stithy.results.files import write_json, write_table
 from stithy.results.layout import RunDirectory
-from support.broken_runs import with_cuts, with_faults, with_moves
 from support.lost_runs import with_backups, with_neighbour
 from support.reported import write_undrawn_report
+from support.sample_run import Shape, build_run, rewrite, window_id
+
+Values = Mapping[tuple[str, str], float | str]
+"""By metric and of what, a number or why there is none."""
+
+Spans = Mapping[str, tuple[float, float]]
+"""By name, from when to when since the begin of the measurement."""
+
+Happened = Callable[[Row, str], tuple[Values, Spans, Row]]
+"""Of a window's row and its level: what activities wrote, and what else is so of its load."""
+
+
+def with_faults(root: Path) -> RunDirectory:
+    """A loss that nobody promised to prevent, a check that failed, and a ledger not compared."""
+    lost = {window_id("disk", 1, 1): 3}
+    levels = {9: "none", 1: "drive-gone", 4: "server-killed"}
+
+    def happen(row: Row, level: str) -> tuple[Values, Spans, Row]:
+        if level == "none":
+            return {}, {}, {}
+        block, is_disk = row["block"], row["candidate"] == "disk"
+        damaged = "no answer" if block == 2 and not is_disk else 0.0
+        values: dict[tuple[str, str], float | str] = {
+            ("fault.promised", "all"): float(not is_disk), ("fault.damaged", "all"): damaged,
+            ("fault.phase_s", "degraded"): 9.0 + block,
+        }  # fmt: skip
+        spans = {"fault": (6.3, 18.3), "repair": (18.3, 19.4 + block), "rebuild": (25.0, 26.5)}
+        unverified = "no space" if (level, block) == ("server-killed", 3) else None
+        return values, spans, {"gap_from_s": 7.4 + block, "gap_s": 1.5 + 0.3 * block,
+                               "ledger_unverified_because": unverified}  # fmt: skip
+
+    return _build(root, "fault", levels, happen, lost)
+
+
+def with_cuts(root: Path) -> RunDirectory:
+    """One candidate loses something; of the other a cut was not looked at to its end."""
+
+    def happen(row: Row, level: str) -> tuple[Values, Spans, Row]:
+        if row["candidate"] == "memory" and row["block"] == 3:
+            return {}, {}, {}
+        is_lost = level != "off" or (row["candidate"] == "disk" and row["block"] == 2)
+        named = {"promised": level == "off", "lost": is_lost, "transactions_lost": 7 * is_lost,
+                 "acknowledged": 400, "recovery_s": 1.5 + row["block"]}  # fmt: skip
+        return {(f"cut.{name}", "all"): float(value) for name, value in named.items()}, {}, {}
+
+    return _build(root, "control", {9: "off", 1: "given-up", 4: "flush-lies"}, happen)
+
+
+def with_moves(root: Path) -> RunDirectory:
+    """One way loses orders, by the other a database cannot be read and a ledger is not compared."""
+    lost = {window_id("disk", 1, 1): 2}
+
+    def happen(row: Row, level: str) -> tuple[Values, Spans, Row]:
+        block = row["block"]
+        if level == "none":
+            return {("migration.duration_s", "all"): "nothing is moved in the window"}, {}, {}
+        is_gone = (row["candidate"], level, block) == ("memory", "copy", 2)
+        of_load = {"gap_s": 0.4 + 0.2 * block}
+        if is_gone:
+            of_load |= {"ledger_unverified_because": "no start", "proof_after": None}
+        elif (level, block) == ("base-backup", 1):
+            of_load |= {"ledger_unverified_because": "no space"}
+        names = ("compared", "differing")
+        tables: Values = {(f"migration.tables_{name}", "all"): "no answer" for name in names}
+        if (level, block) != ("base-backup", 2) and not is_gone:
+            differing = (row["candidate"], level, block) == ("disk", "base-backup", 3)
+            wrong = 5 if differing else None
+            sums = {f"t{n}": {"source": "7 rows, 1", "target": f"7 rows, {1 + (n == wrong)}"}
+                    for n in range(11)}  # fmt: skip
+            write_json(root / "windows" / row["window_id"] / "moved-tables.json", {"tables": sums})
+            counts = zip(names, (11.0, float(differing)), strict=True)
+            tables = {(f"migration.tables_{name}", "all"): count for name, count in counts}
+        return {("migration.duration_s", "all"): 5.0 + block, **tables}, {}, of_load
+
+    return _build(root, "way", {9: "none", 1: "copy", 4: "base-backup"}, happen, lost)
+
+
+def _build(
+    root: Path, factor: str, levels: Mapping[int, str], happen: Happened,
+    lost: Mapping[str, int] | None = None,
+) -> RunDirectory:  # fmt: skip
+    shape = Shape(users=tuple(levels), repeat=4, duration_s=30, logs=True, series=False,
+                  ledger=True, lost=lost or {})  # fmt: skip
+    run = build_run(root, shape)
+    kinds = {"fault": "hammer, fault-{}", "control": "cut", "way": "hammer, migration-{}"}
+    for folder in sorted((root / "windows").iterdir()):
+        [row] = pl.read_parquet(folder / "window.parquet").to_dicts()
+        load = pl.read_parquet(folder / "load.parquet")
+        level = levels[load["users"][0]]
+        values, spans, of_load = happen(row, level)
+        row |= {"point": str(Point.of(users=8, **{factor: level})),
+                "activity": kinds[factor].format(level)}  # fmt: skip
+        write_table(folder / "window.parquet", tables.WINDOW, [row])
+        begin_s = row["measure_from_s"]
+        if "gap_from_s" in of_load:
+            of_load["gap_from_s"] += begin_s
+        rewrite(folder / "load.parquet", load.with_columns(
+            **{name: pl.lit(value, load.schema[name]) for name, value in of_load.items()}
+        ))  # fmt: skip
+        if of_load.get("ledger_unverified_because"):
+            path = folder / "ledger.parquet"
+            rewrite(path, pl.read_parquet(path).clear())
+        head = {"window_id": row["window_id"], "activity": row["activity"].split(", ")[-1]}
+        write_table(folder / "values.parquet", tables.VALUES, [
+            {**head, "metric": metric, "of": of, "count": 1,
+             "value": None if isinstance(value, str) else value,
+             "missing_because": value if isinstance(value, str) else None}
+            for (metric, of), value in values.items()
+        ])  # fmt: skip
+        write_table(folder / "spans.parquet", tables.SPANS, [
+            {**head, "name": name, "from_s": begin_s + from_s, "to_s": begin_s + to_s,
+             "outcome": "done", "invalid_because": None}
+            for name, (from_s, to_s) in spans.items()
+        ])  # fmt: skip
+    baseline = run.table("baseline")  # made at the points that windows had
+    rewrite(baseline, pl.read_parquet(baseline).clear())
+    return run
 
 
 @pytest.fixture(

@@ -4,7 +4,10 @@ Each file of a run, damaged in each way: what is still shown was shown before, a
 validity nobody can know nothing is claimed. A program that ends with a traceback tells nothing.
 """
 
-from contextlib import suppress
+import random
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +24,81 @@ from stithy.report.formats.html import render
 from stithy.report.page import Page
 from stithy.report.sections.answer import answer
 from stithy.results.layout import CHECKSUMS, RunDirectory
-from support.damage import DAMAGES, damaged
 from support.drawn import context_built
 from support.points import at
 from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds
+
+Damage = Callable[[Path], object]
+
+
+def _cut(share: float) -> Damage:
+    return lambda path: path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+
+
+def _without_its_end(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def _flip(path: Path) -> None:
+    """One bit of the file, drawn from its name."""
+    draw = random.Random(path.name)
+    content = bytearray(path.read_bytes())
+    content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+    path.write_bytes(bytes(content))
+
+
+def _scattered(path: Path) -> None:
+    """A hundredth of all bytes is another one."""
+    draw = random.Random(path.name)
+    content = bytearray(path.read_bytes())
+    for place in draw.sample(range(len(content)), max(1, len(content) // 100)):
+        content[place] = draw.randrange(256)
+    path.write_bytes(bytes(content))
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _loop(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path)
+
+
+def _encoded(path: Path) -> None:
+    """As an editor saves a text; of what is no text every byte becomes two."""
+    path.write_bytes(path.read_bytes().decode("latin-1").encode("utf-16"))
+
+
+DAMAGES: Mapping[str, Damage] = {
+    "gone": Path.unlink,
+    "empty": _cut(0),
+    "half": _cut(0.5),
+    "without its last byte": _without_its_end,
+    "one bit other": _flip,
+    "other bytes here and there": _scattered,
+    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "a folder": _folder,
+    "a link to itself": _loop,
+    "another encoding": _encoded,
+}
+
+
+@contextmanager
+def damaged(path: Path, damage: Damage) -> Iterator[None]:
+    """Inside, the file is damaged; afterwards it is what it was."""
+    content = path.read_bytes()
+    damage(path)
+    try:
+        yield
+    finally:
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
+        path.write_bytes(content)
+
 
 SHAPE = Shape(
     users=(4,), ramp_up_s=1, duration_s=3, ledger=True, drives={"disk": 0.0},

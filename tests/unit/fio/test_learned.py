@@ -38,8 +38,9 @@ def profile_of(requests: Iterator[Request]) -> IoProfile:
 
 
 def test_reads_and_waited_writes_are_streams_with_their_own_shapes() -> None:
-    """The text is a profile by the rules of any."""
-    reads, commits = profile_of(database()).patterns[0].streams
+    """The text is a profile by the rules of any; rates and mean latencies are the trace's."""
+    learned = learn(database(), "a.trace")
+    reads, commits = parse(learned.text, "mine", "mine.toml").patterns[0].streams
     assert (reads.read_share, reads.random_share, reads.jobs) == (1.0, 1.0, 4)
     assert {each.submission for each in (reads, commits)} == {"sync"}
     assert reads.read_sizes == {8 * KIB: 1.0}
@@ -52,10 +53,6 @@ def test_reads_and_waited_writes_are_streams_with_their_own_shapes() -> None:
     assert commits.region.size_share == pytest.approx(16_000 * KIB / SPAN, rel=0.01)
     assert (reads.weight or 0) / (commits.weight or 1) == pytest.approx(4, rel=1e-5)
 
-
-def test_rates_and_mean_latencies_are_those_of_the_trace() -> None:
-    """Flushes are counted by themselves."""
-    learned = learn(database(), "a.trace")
     assert learned.rate_per_s == pytest.approx(500, rel=0.01)
     assert learned.served["flush"].per_s == pytest.approx(100, rel=0.01)
     assert learned.served["read"].mean_s == pytest.approx(0.001)
