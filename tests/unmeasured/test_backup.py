@@ -209,18 +209,16 @@ class Forgetful(Unequal):
         return super().verify_ledger(workload, ledger, **more)
 
 
-@pytest.mark.parametrize("hammer", [Unequal, Forgetful])
-def test_a_missed_commit_fails_the_study(tmp_path: Path, hammer: type[Unequal]) -> None:
-    """Each restore of a window is compared with what was acknowledged before its backup began."""
+def test_a_missed_commit_fails_the_study(tmp_path: Path) -> None:
+    """Each restore of a window is compared with what was acknowledged before its backup began.
+
+    Without one the restores above are proven.
+    """
     text = STUDY.replace("LOAD", LONG_ENOUGH).replace("KEYS", "cycles: 1")
     text = text.replace(', b: {path: "{root}/b"}', "")
-    faked = OwnEngine(tmp_path, hammer=hammer(), text=text, clock=HurriedClock())
+    faked = OwnEngine(tmp_path, hammer=Forgetful(), text=text, clock=HurriedClock())
     outcome = faked.run()
-    spans = read_run(faked.out).spans.filter(name="restore").to_dicts()
-    assert len(spans) == 1
-    if hammer is Unequal:
-        assert (outcome.error, {each["outcome"] for each in spans}) == (None, {PROVEN})
-        return
-    assert {span["outcome"] for span in spans} == {"NOT EQUAL"}
+    [span] = read_run(faked.out).spans.filter(name="restore").to_dicts()
+    assert span["outcome"] == "NOT EQUAL"
     assert isinstance(outcome.error, InvalidMeasurement)
     assert "missing in what was restored: 1 lost (window w-" in str(outcome.error)

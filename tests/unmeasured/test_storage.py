@@ -20,8 +20,17 @@ def holds(device: Path) -> str:
     return str(read_content(device, device, "the test", LocalRunner()))
 
 
-def test_runs_on_a_device_are_resumed(stithy: Stithy, place: Path) -> None:
-    """Each ends with an empty device; the plan says before what will be lost."""
+ARRAYS = (
+    "{drive: generic-nvme, count: 4, layer: {btrfs: {level: raid10}}, "
+    "roles: {log: {drive: generic-nvme, count: 2, layer: {btrfs: {}}}}}"
+)
+
+
+def test_runs_on_a_device_and_on_arrays_are_resumed(stithy: Stithy, place: Path) -> None:
+    """Each ends with an empty device; the plan says before what will be lost.
+
+    Of the arrays one is for the data, one for the log; every drive is counted by its own name.
+    """
     with a_loop(place, "disk") as device:
         _killed_cleaned_resumed(stithy, place, device)
 
@@ -40,44 +49,26 @@ def _killed_cleaned_resumed(stithy: Stithy, place: Path, device: Path) -> None:
     stithy.kill(lambda: entries(out, "creating", kind="mount"), "run", study, "--out", out)
     assert stithy.run("clean").returncode == Exit.OK
     assert (left_by(out), holds(device)) == ([], "nothing")
-    device_only = {"a": f"{{device: {device}}}"}
-    empty = write_study(place / "e.yaml", device_only, users=(1,), duration="3 s", data=ROWS)
-    stithy.kill(lambda: measures(resumed), "run", empty, "--out", resumed)
+    both = {"a": f"{{device: {device}}}", "b": ARRAYS}
+    study = write_study(place / "e.yaml", both, users=(1,), duration="3 s", data=ROWS)
+    assert "level: raid10" in stithy.run("plan", study).stdout
+    stithy.kill(lambda: measures(resumed), "run", study, "--out", resumed)
     stithy.run_well("resume", resumed)
     assert (left_by(resumed), holds(device), stithy.registered()) == ([], "nothing", [])
-    [candidate] = manifest(resumed)["candidates"]
+    stithy.assert_nothing_left(resumed)
+    candidate, arrays = manifest(resumed)["candidates"]
     assert (candidate["provider"], candidate["filesystem"]) == ("device", "ext4")
     assert device.name in candidate["devices"]
-    assert str(device) in (resumed / "report.html").read_text()
-
-
-ARRAYS = (
-    "{drive: generic-nvme, count: 4, layer: {btrfs: {level: raid10}}, "
-    "roles: {log: {drive: generic-nvme, count: 2, layer: {btrfs: {}}}}}"
-)
-
-
-def test_a_run_on_arrays_is_resumed(stithy: Stithy, place: Path) -> None:
-    """One for the data, one for the log; every drive of an array is counted by its own name."""
-    out, study = place / "out", place / "s.yaml"
-    write_study(study, {"a": ARRAYS}, users=(1,), duration="3 s", data=ROWS)
-    assert "level: raid10" in stithy.run("plan", study).stdout
-    stithy.kill(lambda: measures(out), "run", study, "--out", out)
-    stithy.run_well("resume", out)
-    stithy.assert_nothing_left(out)
-    [candidate] = manifest(out)["candidates"]
     names = [*(f"data-{n}" for n in (1, 2, 3, 4)), "log-1", "log-2"]
-    assert [each["name"] for each in candidate["drives"]] == names
-    assert [(each["role"], each["keys"]) for each in candidate["arrays"]] == [
+    assert [each["name"] for each in arrays["drives"]] == names
+    assert [(each["role"], each["keys"]) for each in arrays["arrays"]] == [
         ("data", {"level": "raid10"}), ("log", {"level": "raid1"}),
     ]  # fmt: skip
-    report = (out / "report.html").read_text()
+    report = (resumed / "report.html").read_text()
     for shown in (
-        "btrfs raid10 of 4 devices",
-        "data 4 × generic-nvme as btrfs raid10",
-        "data-4",
-        "log-2",
-    ):
+        str(device), "btrfs raid10 of 4 devices", "data 4 × generic-nvme as btrfs raid10",
+        "data-4", "log-2",
+    ):  # fmt: skip
         assert shown in report, shown
 
 
