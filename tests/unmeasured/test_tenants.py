@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
@@ -14,9 +13,6 @@ import pytest
 from stithy.analysis.series import sample_run
 from stithy.analysis.surroundings import read_watched
 from stithy.drives.program import find
-from stithy.hosts.devices import list_mounts
-from stithy.hosts.processes import find_pids_of_run
-from stithy.hosts.resources import CPU
 from stithy.results.files import Run, read_run
 from stithy.results.layout import RunDirectory
 from stithy.results.tables import UNANSWERED
@@ -163,57 +159,3 @@ def test_a_lost_neighbour_drive_costs_its_window(stithy: Stithy, place: Path) ->
     assert all(row["complete"] for name, row in rows.items() if "neighbour0" in name)
     stithy.run("clean", out)  # a run that stops keeps what its resume would use
     assert left_by(out) == []
-
-
-@pytest.mark.long
-@pytest.mark.needs_root
-@pytest.mark.skipif(CPU.find_problem() is not None, reason=str(CPU.find_problem()))
-def test_servers_of_tenants_keep_their_share(stithy: Stithy, place: Path) -> None:
-    """Each in a group of its own, all its processes are in it, and none is left.
-
-    Long: tests/real/test_cpu_share.py shows quickly that such a group holds.
-    """
-    out = place / "out"
-    running = stithy.start("run", _study(place, f"{OF_FIO}, cpu_share: 30%"), "--out", out)
-    wait_for(_works(out, FIRST), running)
-    [first] = entries(out, "run-started")
-    shares = _shares(first.facts["run_id"])
-    stithy.finish_well(running)
-    assert set(shares.values()) == {round(0.3 * 10_000 * _servers_cpus(out))}
-    assert len(shares) == 2
-    assert left_by(out) == []
-
-
-def _shares(run_id: str) -> dict[str, int]:
-    """By group the microseconds of CPU time in each period, of all the run's server processes."""
-    found = {}
-    for pid in find_pids_of_run(run_id):
-        with suppress(OSError):
-            if Path(f"/proc/{pid}/comm").read_text().startswith("postgres"):
-                [group] = [path for path in _groups(pid) if "stithy" in path.name]
-                found[group.name] = _quota_us(group)
-    return found
-
-
-def _groups(pid: int) -> list[Path]:
-    """Those of CPU time: of version 1, or where there is none of version 2."""
-    lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
-    parts = [line.split(":", 2) for line in lines]
-    own = [path for _, kinds, path in parts if "cpu" in kinds.split(",")]
-    folders = [
-        mount.point for mount in list_mounts(Path("/proc")) if "cpu" in mount.options.split(",")
-    ]
-    if own and folders:
-        return [folders[0] / own[0].lstrip("/")]
-    [unified] = [each.point for each in list_mounts(Path("/proc")) if each.kind == "cgroup2"]
-    return [unified / path.lstrip("/") for _, kinds, path in parts if not kinds]
-
-
-def _quota_us(group: Path) -> int:
-    own = group / "cpu.cfs_quota_us"
-    return int((own if own.exists() else group / "cpu.max").read_text().split()[0])
-
-
-def _servers_cpus(out: Path) -> int:
-    """How many CPUs the servers have."""
-    return len(manifest(out)["database"]["cpus"] or os.sched_getaffinity(0))

@@ -1,5 +1,6 @@
 """Neighbours: when cycles are due, what of them was achieved, and the limit of their servers."""
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -7,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from fakes.clock import FakeClock
+from fakes.engine import FakeInstance
 from fakes.hammer import FakeHammer
 from stithy.clock import SystemClock
-from stithy.hosts.resources import IO, Throttle
+from stithy.hosts.resources import CPU, IO, Throttle
 from stithy.results.files import read_run
 from stithy.run import servers
 from stithy.scenarios.noisy_neighbour.beside import (
@@ -22,6 +24,7 @@ from stithy.scenarios.noisy_neighbour.beside import (
     sum_bytes_per_s,
 )
 from support.faked_run import FakedRun
+from support.lost_runs import TENANTS, beside_nobody
 from support.running import left_by
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -91,6 +94,35 @@ def test_what_is_restored_is_held_by_the_limit_of_the_server_that_was_backed_up(
                 assert (procs.exists() and procs.read_text() == str(instance.pid)) is held
     assert context.servers.throttles == {}
     assert made == [("database-1", 9)]
+
+
+def test_servers_of_tenants_are_held_to_their_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each in a group of its own, as large as the share of its CPUs that the study gives it.
+
+    That the kernel keeps to it: real/test_cpu_share.py.
+    """
+    cpus: dict[Path, float] = {}
+
+    def make(name: str, count: float, _: Path | None, record: Callable[[Path], None]) -> Throttle:
+        del record
+        path = tmp_path / name
+        path.mkdir()
+        cpus[path] = count
+        return Throttle(CPU, path)
+
+    monkeypatch.setattr(servers, "make_cap", make)
+    text = TENANTS.replace("repeat: 4", "repeat: 1").replace(
+        "tenants: 2", "tenants: 2, cpu_share: 30%"
+    )
+    windows = read_run(beside_nobody(tmp_path, text).out).window
+    assert len(cpus) == 2 * windows.height > 0
+    assert {round(each, 6) for each in cpus.values()} == {
+        round(0.3 * (count or len(os.sched_getaffinity(0))), 6) for count in windows["server_cpus"]
+    }
+    held = [(path / "cgroup.procs").read_text() for path in cpus]
+    assert held == [str(FakeInstance.pid)] * len(cpus)
 
 
 def _cycles(*times: tuple[float, float], worker: int = 0) -> list[NeighbourCycle]:
