@@ -260,7 +260,6 @@ def clear(root: Path) -> None:
 CHANGES: Mapping[str, Callable[[Path], None]] = {
     "none": lambda root: None,
     "flip": flip,
-    "touch": lambda root: (_master(root) / "postmaster.pid").touch(),
     "remove": remove,
     "link": link,
     "forget": lambda root: lose(root, "*.password"),

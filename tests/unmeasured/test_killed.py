@@ -174,7 +174,6 @@ def test_other_runs_leave_the_master_copy(after: Ask) -> None:
 
 @pytest.mark.parametrize(("words", "because"), [
     ("w-a-u1-b0 flip", "has changed"),
-    ("w-a-u1-b0 touch", "has changed"),
     ("w-a-u1-b0 remove", "is gone"),
     ("w-a-u1-b0 link", "is gone"),
     ("w-a-u1-b0 forget", NO_PASSWORD),
@@ -183,7 +182,10 @@ def test_other_runs_leave_the_master_copy(after: Ask) -> None:
     ("w-a-u1-b0 flip snapshot none", "its master copy had not been finished"),
 ])  # fmt: skip
 def test_a_doubtful_master_copy_is_loaded_again(after: Ask, words: str, because: str) -> None:
-    """And says why: a changed byte, a file more, what is gone or unknown, what was not finished."""
+    """And says why: a changed byte, what is gone or unknown, what was not finished.
+
+    Each other change of a tree is noticed in unit/storage/test_path.py.
+    """
     shown = after(words)
     [note] = [each for each in shown["notes"] if each.startswith(LOADED)]
     assert because in note
