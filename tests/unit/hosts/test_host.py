@@ -99,7 +99,7 @@ def test_the_whole_disk_under_the_place_is_limited_in_a_group_of_its_own(tmp_pat
 
 
 def test_in_version_2_the_memory_group_of_the_server_is_limited(tmp_path: Path) -> None:
-    """There a process is in one group only."""
+    """There a process is in one group only. Without a controller the reason is said."""
     proc, sys, _ = _machine(tmp_path, blkio=False)
     memory = tmp_path / "memory"
     memory.mkdir()
@@ -107,11 +107,6 @@ def test_in_version_2_the_memory_group_of_the_server_is_limited(tmp_path: Path) 
     made = make_throttle("own", tmp_path, 1000, memory, lambda path: None, proc=proc, sys=sys)
     assert made.path == memory
     assert (memory / "io.max").read_text() == "254:0 rbps=1000 wbps=1000"
-
-
-def test_without_a_controller_the_reason_is_said(tmp_path: Path) -> None:
-    """Before a run by the need, and in it by the error."""
-    proc, sys, _ = _machine(tmp_path, blkio=False)
     assert "`io` or `blkio`" in (IO.find_problem(proc) or "")
     with pytest.raises(PreconditionError, match="cannot be limited"):
         make_throttle("own", tmp_path, 1000, None, lambda path: None, proc=proc, sys=sys)

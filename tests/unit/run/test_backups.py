@@ -31,16 +31,12 @@ OF_THE_BACKUP = [
 ]
 
 
-@pytest.mark.parametrize("because", OF_OTHERS)
+@pytest.mark.parametrize("because", [*OF_OTHERS, *OF_THE_BACKUP])
 def test_what_was_killed_or_had_no_device_says_nothing_of_the_backup(because: str) -> None:
-    """The restore is tried again at the end, and only that decides."""
-    assert is_of_the_machine(because)
-
-
-@pytest.mark.parametrize("because", OF_THE_BACKUP)
-def test_what_fails_by_itself_condemns_the_backup(because: str) -> None:
-    """Also a server that ends itself on files that are not whole."""
-    assert not is_of_the_machine(because)
+    """The restore is tried again at the end, and only that decides. What fails by itself condemns
+    the backup, also a server that ends itself on files that are not whole.
+    """
+    assert is_of_the_machine(because) is (because in OF_OTHERS)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +65,10 @@ class Reading(FakeHammer):
 def test_what_was_written_when_the_backup_began_is_promised_and_nothing_later(
     tmp_path: Path,
 ) -> None:
-    """Room that was ready for more entries is none of it; the copy is removed."""
+    """Room that was ready for more entries is none of it; the copy is removed.
+
+    A lost commit is the fault of the backup: the reason names nothing of the machine.
+    """
     directory = RunDirectory(tmp_path).window("w")
     directory.root.mkdir(parents=True)
     assert measure_length(directory) is None
@@ -81,13 +80,6 @@ def test_what_was_written_when_the_backup_began_is_promised_and_nothing_later(
     assert explain_missing(hammer, CHOICE, directory, promised) is None
     assert hammer.read == b"head, first" + bytes(ROOM_BYTES)
     assert [path.name for path in directory.root.iterdir()] == ["hammer.ledger"]
-
-
-def test_a_lost_commit_is_the_fault_of_the_backup(tmp_path: Path) -> None:
-    """The reason counts what is missing, and names nothing of the machine."""
-    directory = RunDirectory(tmp_path).window("w")
-    directory.root.mkdir(parents=True)
-    directory.ledger.write_bytes(b"head")
-    because = explain_missing(FakeHammer(lost=1), CHOICE, directory, 4)
+    because = explain_missing(FakeHammer(lost=1), CHOICE, directory, promised)
     assert because == "acknowledged work is missing in what was restored: 1 lost"
     assert not is_of_the_machine(because)

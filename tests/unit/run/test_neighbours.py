@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -164,42 +165,32 @@ def test_a_cycle_that_takes_too_long_delays_the_next_and_nothing_piles_up() -> N
     assert _begun(CycleSchedule(0.0, 10.0, 0.0), takes_s=4.0) == [0.0, 4.0, 8.0]
 
 
-def test_who_keeps_up_achieves_what_is_asked_however_short_the_window() -> None:
-    """Two workers with a cycle every 5 s each: 0.4 a second, though the last ends early."""
-    cycles = _cycles((0, 2), (5, 8)) + _cycles((0, 1), worker=1)
-    assert sum_asked_per_s(2, 5.0) == pytest.approx(0.4)
-    assert sum_achieved_per_s(cycles, 2, 5.0) == pytest.approx(0.4)
+CUT = partial(NeighbourCycle, 0, cut=True)
 
 
-def test_who_falls_behind_achieves_what_the_time_allowed() -> None:
-    """Three cycles of 8 s for which 15 s were meant: 3 in 24 s."""
-    assert sum_achieved_per_s(_cycles((0, 8), (8, 16), (16, 24)), 1, 5.0) == pytest.approx(3 / 24)
-
-
-def test_a_cycle_that_failed_counts_for_nothing_and_one_that_was_cut_is_left_out() -> None:
-    """One of two that ended: half of what was asked. Who works at once has its own pace."""
-    failed = NeighbourCycle(0, 5, 6, failed_because="no room")
-    cut = NeighbourCycle(0, 10, 11, cut=True)
-    assert sum_achieved_per_s([*_cycles((0, 2)), failed, cut], 1, 5.0) == pytest.approx(0.1)
-    assert sum_achieved_per_s(_cycles((0, 2), (2, 4)), 1, 0.0) == pytest.approx(0.5)
-    assert sum_asked_per_s(1, 0.0) is None
-
-
-def test_a_cycle_that_was_cut_after_its_time_counts_as_late() -> None:
-    """No cycle of 12 s where 5 s were meant ended; nobody knows of one that was cut after 3 s."""
-    assert sum_achieved_per_s([NeighbourCycle(0, 0, 12, cut=True)], 1, 5.0) == 0.0
-    late = [*_cycles((0, 2)), NeighbourCycle(0, 5, 17, cut=True)]
-    assert sum_achieved_per_s(late, 1, 5.0) == pytest.approx(1 / 17)
-    in_time = [*_cycles((0, 2)), NeighbourCycle(0, 5, 8, cut=True)]
-    assert sum_achieved_per_s(in_time, 1, 5.0) == pytest.approx(0.2)
-    assert sum_achieved_per_s([NeighbourCycle(0, 0, 12, cut=True)], 1, 0.0) is None
-
-
-def test_nothing_is_said_of_a_worker_that_ended_no_cycle() -> None:
-    """Its rate is unknown, and so is that of all."""
-    assert sum_achieved_per_s(_cycles((0, 2)), 2, 5.0) is None
-    assert sum_achieved_per_s([NeighbourCycle(0, 0, 4, cut=True)], 1, 5.0) is None
-    assert (sum_bytes_per_s([], 1), average_s([])) == (None, None)
+@pytest.mark.parametrize(("cycles", "workers", "apart_s", "per_s"), [
+    # Two workers with a cycle every 5 s each: 0.4 a second, though the last ends early.
+    (_cycles((0, 2), (5, 8)) + _cycles((0, 1), worker=1), 2, 5.0, 0.4),
+    # Three cycles of 8 s for which 15 s were meant: 3 in 24 s.
+    (_cycles((0, 8), (8, 16), (16, 24)), 1, 5.0, 3 / 24),
+    # One of two that ended: half of what was asked. Who works at once has its own pace.
+    ([*_cycles((0, 2)), NeighbourCycle(0, 5, 6, failed_because="no"), CUT(10, 11)], 1, 5.0, 0.1),
+    (_cycles((0, 2), (2, 4)), 1, 0.0, 0.5),
+    # No cycle of 12 s where 5 s were meant ended; nobody knows of one that was cut after 3 s.
+    ([CUT(0, 12)], 1, 5.0, 0.0),
+    ([*_cycles((0, 2)), CUT(5, 17)], 1, 5.0, 1 / 17),
+    ([*_cycles((0, 2)), CUT(5, 8)], 1, 5.0, 0.2),
+    ([CUT(0, 12)], 1, 0.0, None),
+    # The rate of a worker that ended no cycle is unknown, and so is that of all.
+    (_cycles((0, 2)), 2, 5.0, None),
+    ([CUT(0, 4)], 1, 5.0, None),
+])  # fmt: skip
+def test_who_keeps_up_achieves_what_is_asked_and_who_falls_behind_what_the_time_allowed(
+    cycles: list[NeighbourCycle], workers: int, apart_s: float, per_s: float | None
+) -> None:
+    """What failed counts for nothing, what was cut is left out, or late if its time was over."""
+    found = sum_achieved_per_s(cycles, workers, apart_s)
+    assert found == (per_s if per_s is None else pytest.approx(per_s))
 
 
 def test_bytes_a_second_are_those_of_all_workers_while_they_were_at_it() -> None:
@@ -208,3 +199,5 @@ def test_bytes_a_second_are_those_of_all_workers_while_they_were_at_it() -> None
     second = [NeighbourCycle(1, 0, 10, size_bytes=100)]
     assert sum_bytes_per_s([*first, *second], 2) == pytest.approx((50 + 100) / 2 + 10)
     assert average_s([*first, *second]) == pytest.approx(5.0)
+    assert (sum_bytes_per_s([], 1), average_s([])) == (None, None)
+    assert (sum_asked_per_s(2, 5.0), sum_asked_per_s(1, 0.0)) == (pytest.approx(0.4), None)

@@ -32,7 +32,7 @@ def blocks(programs: Path) -> Path:
 
 
 def test_mirrors_are_not_synchronised_and_parity_is() -> None:
-    """The identifier is that by which the devices are known as Stithy's."""
+    """The identifier is that by which the devices are known as Stithy's; chunks are in KiB."""
     words = {
         level: md.create_words(md.MdKeys(level=level), ["/dev/a", "/dev/b"], "/dev/md200", "12-34")
         for level in ("raid1", "raid5")
@@ -43,9 +43,6 @@ def test_mirrors_are_not_synchronised_and_parity_is() -> None:
         assert word[-2:] == ["/dev/a", "/dev/b"]
         assert {"--uuid=12-34", "--raid-devices=2", "--run"} <= {*word}
 
-
-def test_chunks_are_given_in_kib() -> None:
-    """As mdadm takes them."""
     spec = md.MdKeys(level="raid5", chunk="64 KiB")
     assert "--chunk=64K" in md.create_words(spec, ["/dev/a"], "/dev/md200", "12")
 
@@ -207,7 +204,7 @@ def test_it_holds_whole_slabs(size: int, slabs: int, of: int) -> None:
 
 
 def test_a_volume_is_as_large_as_what_it_holds_or_as_it_is_promised() -> None:
-    """Compression and deduplication are asked for, or not."""
+    """Compression and deduplication are asked for, or not; what is too small says what it takes."""
     spec = vdo.VdoKeys(level="single")
     words = vdo.convert_words(spec, "g", 5 * GIB)
     size = int(words[words.index("--virtualsize") + 1].removesuffix("b"))
@@ -221,9 +218,6 @@ def test_a_volume_is_as_large_as_what_it_holds_or_as_it_is_promised() -> None:
     assert {"y"} & {*promised} == set()
     assert "promises 3 times" in more.list_cautions()[-1]
 
-
-def test_what_is_too_small_says_what_it_takes() -> None:
-    """Its index alone is larger than many a test's drive."""
     with pytest.raises(InfrastructureError, match="at least 2944 MiB"):
         vdo.convert_words(vdo.VdoKeys(level="single"), "g", GIB)
 
