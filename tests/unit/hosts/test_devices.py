@@ -5,55 +5,26 @@ from pathlib import Path
 import pytest
 
 from stithy.hosts import devices
-
-
-class _Machine:
-    """A /proc and /sys that a test fills; `root` is the directory that stands for `/`."""
-
-    def __init__(self, root: Path) -> None:
-        self.root, self.proc, self.sys = root / "fs", root / "proc", root / "sys"
-        for folder in (self.root, self.proc / "self", self.sys / "dev/block"):
-            folder.mkdir(parents=True)
-        (self.sys / "class/block").mkdir(parents=True)
-        self.lines = ""
-
-    def mount(self, point: str, number: str, kind: str, source: str, options: str = "rw") -> Path:
-        path = self.root / point
-        path.mkdir(parents=True, exist_ok=True)
-        self.lines += f"1 0 {number} / {path} {options} - {kind} {source} rw\n"
-        (self.proc / "self/mountinfo").write_text(self.lines)
-        return path
-
-    def device(self, name: str, number: str, parent: str = "") -> Path:
-        place = self.sys / "devices" / parent / name
-        place.mkdir(parents=True)
-        if parent:
-            (place / "partition").write_text("1\n")
-        (self.sys / "class/block" / name).symlink_to(place)
-        (self.sys / "dev/block" / number).symlink_to(place)
-        return place
-
-    def under(self, path: Path) -> tuple[str, ...]:
-        return devices.list_devices_under(path, self.proc, self.sys)
+from support.kernel import Kernel
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> _Machine:
+def machine(tmp_path: Path) -> Kernel:
     """A disk `sda` with two partitions, and a disk `vda` with a file system."""
-    made = _Machine(tmp_path)
-    made.device("sda", "8:0")
+    made = Kernel(tmp_path)
+    made.add_device("sda", "8:0")
     for number in (1, 2):
-        made.device(f"sda{number}", f"8:{number}", parent="sda")
-    made.device("vda", "254:0")
+        made.add_device(f"sda{number}", f"8:{number}", parent="sda")
+    made.add_device("vda", "254:0")
     made.mount("disk", "254:0", "ext4", "/dev/vda")
     return made
 
 
-def test_what_lies_under_a_directory_is_told_from_top_to_bottom(machine: _Machine) -> None:
+def test_what_lies_under_a_directory_is_told_from_top_to_bottom(machine: Kernel) -> None:
     """The number of a file system counts, not its name; memory has no device."""
     assert machine.under(machine.mount("data", "8:1", "ext4", "/dev/root")) == ("sda1", "sda")
     assert machine.under(machine.mount("shm", "0:23", "tmpfs", "tmpfs")) == ()
-    loop = machine.device("loop0", "7:0") / "loop"
+    loop = machine.add_device("loop0", "7:0") / "loop"
     loop.mkdir()
     (loop / "backing_file").write_text(f"{machine.root / 'disk/image'}\n")
     (machine.root / "disk/image").touch()
@@ -61,7 +32,7 @@ def test_what_lies_under_a_directory_is_told_from_top_to_bottom(machine: _Machin
     assert machine.under(on_loop) == ("loop0", "vda")
     (loop / "backing_file").write_text(f"/{'x' * 300}\n")  # no system call takes such a name
     assert machine.under(on_loop) == ("loop0",), "a file that cannot be looked at is not known"
-    slaves = machine.device("md0", "9:0") / "slaves"
+    slaves = machine.add_device("md0", "9:0") / "slaves"
     slaves.mkdir()
     for number in (1, 2):
         (slaves / f"sda{number}").symlink_to(machine.sys / f"devices/sda/sda{number}")
@@ -70,10 +41,13 @@ def test_what_lies_under_a_directory_is_told_from_top_to_bottom(machine: _Machin
     (machine.sys / "fs/btrfs/some-uuid/devices").mkdir(parents=True)
     for name in ("sda", "vda"):
         (machine.sys / "fs/btrfs/some-uuid/devices" / name).touch()
-    assert machine.under(machine.mount("pool", "0:50", "btrfs", "/dev/vda")) == ("sda", "vda")
+    assert machine.under(machine.mount("pool", "0:50", "btrfs", "/dev/vda")) == (
+        "sda",
+        "vda",
+    )
 
 
-def test_an_overlay_is_told_by_its_upper_layer_and_mounts_as_of_now(machine: _Machine) -> None:
+def test_an_overlay_is_told_by_its_upper_layer_and_mounts_as_of_now(machine: Kernel) -> None:
     """A container's names are the host's, so it lies on nothing it sees; the last mount counts."""
     for layer, expected in (("disk/upper", ("vda",)), ("gone", ()), ("all/upper", ())):
         if layer != "gone":
@@ -87,7 +61,7 @@ def test_an_overlay_is_told_by_its_upper_layer_and_mounts_as_of_now(machine: _Ma
     assert found.options == "rw,noatime,discard"
 
 
-def test_what_two_directories_share_is_told(machine: _Machine) -> None:
+def test_what_two_directories_share_is_told(machine: Kernel) -> None:
     """A disk of two partitions, or a file system without a device as itself."""
     one = machine.mount("one", "8:1", "ext4", "/dev/sda1")
     two = machine.mount("two", "8:2", "xfs", "/dev/sda2")

@@ -12,6 +12,7 @@ from stithy.hosts.host import Host, LocalHost, NamespaceHost
 from stithy.hosts.resources import IO, make_throttle
 from stithy.hosts.runner import Command
 from stithy.registry import plugins
+from support.kernel import Kernel
 
 INSIDE = ["nsenter", "--net=/run/netns/h1", "--"]
 
@@ -64,23 +65,15 @@ def test_what_sees_only_the_network_of_stithy_does_not_sample_a_namespace() -> N
 
 def _machine(root: Path, *, blkio: bool = True) -> tuple[Path, Path, Path]:
     """Made-up /proc and /sys with a disk `vda` under all of `root`; and the group's parent."""
-    proc, sys, groups = root / "proc", root / "sys", root / "groups"
-    disk = sys / "devices/vda/vda1"
-    for folder in (proc / "self", disk, sys / "class/block", sys / "dev/block", groups):
-        folder.mkdir(parents=True)
-    (disk / "partition").write_text("1")
-    (disk / "dev").write_text("254:1\n")
-    (disk.parent / "dev").write_text("254:0\n")
-    (sys / "class/block/vda1").symlink_to(disk)
-    (sys / "class/block/vda").symlink_to(disk.parent)
-    (sys / "dev/block/254:1").symlink_to(disk)
-    lines = ["21 1 254:1 / / rw - ext4 /dev/vda1 rw"]
+    kernel, groups = Kernel(root), root / "groups"
+    kernel.add_device("vda", "254:0")
+    kernel.add_device("vda1", "254:1", parent="vda")
+    kernel.mount("/", "254:1", "ext4", "/dev/vda1")
     if blkio:
-        lines.append(f"38 1 0:35 / {groups} rw - cgroup cgroup rw,blkio")
+        kernel.mount(groups, "0:35", "cgroup", "cgroup", "rw,blkio")
         (groups / "blkio.throttle.read_bps_device").touch()
-    (proc / "self/mountinfo").write_text("\n".join(lines) + "\n")
-    (proc / "self/cgroup").write_text("7:blkio:/\n" if blkio else "")
-    return proc, sys, groups
+    (kernel.proc / "self/cgroup").write_text("7:blkio:/\n" if blkio else "")
+    return kernel.proc, kernel.sys, groups
 
 
 def test_the_whole_disk_under_the_place_is_limited_in_a_group_of_its_own(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from stithy.errors import InfrastructureError
 from stithy.storage import copy, volume
 from stithy.storage.consent import DirectoryMark, write_mark
 from support.examples import DEAD
+from support.kernel import Kernel
 
 
 @pytest.mark.parametrize("has_holes", [False, True])
@@ -99,13 +100,9 @@ def test_storage_and_room_are_those_of_the_file_system(tmp_path: Path) -> None:
     assert volume.measure_room(tmp_path / "x", proc).filesystem_id == "254:9"
     shown = set()
     for name in ("vdb", "vdc"):
-        block = tmp_path / name / "class/block" / name
-        (block / "device").mkdir(parents=True)
-        for file, text in (("dev", "254:9"), ("size", str(2**21)), ("device/model", "FAST 1000")):
-            (block / file).write_text(text)
-        (tmp_path / name / "dev/block").mkdir(parents=True)
-        (tmp_path / name / "dev/block/254:9").symlink_to(block)
-        shown.add(volume.describe_storage(tmp_path / "x", proc, tmp_path / name))
+        kernel = Kernel(tmp_path / name)
+        (kernel.add_device(name, "254:9", model="FAST 1000") / "size").write_text(str(2**21))
+        shown.add(volume.describe_storage(tmp_path / "x", proc, kernel.sys))
     assert shown == {f"xfs at {tmp_path}/x on FAST 1000 of 1 GiB"}
 
 

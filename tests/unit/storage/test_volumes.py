@@ -20,35 +20,19 @@ from stithy.storage.provider import ROLES, EmulatedDrive, Site, Volume
 from stithy.storage.several import SeveralSources, create_storage
 from stithy.storage.volume import describe, find_existing_part, list_volume_facts, open_places
 from stithy.study.candidates import is_emulated, name_drives, read_candidate
+from support.kernel import Kernel
 from support.studies import problems, study_text
-
-
-def _disk(sys: Path, name: str, number: str, model: str) -> None:
-    place = sys / "devices" / name
-    (place / "device").mkdir(parents=True)
-    (place / "device/model").write_text(f"{model}\n")
-    for folder, link in (("class/block", name), ("dev/block", number)):
-        (sys / folder).mkdir(parents=True, exist_ok=True)
-        (sys / folder / link).symlink_to(place)
 
 
 def _told(tmp_path: Path, kind: str, devices: tuple[str, ...]) -> dict[str, Fact]:
     """Of a volume on `sda`, or on ZFS, whose log is on `sdb`."""
-    proc, sys = tmp_path / "proc", tmp_path / "sys"
-    (proc / "self").mkdir(parents=True)
-    lines = []
+    kernel = Kernel(tmp_path)
     for name, number, model, of in (("sda", "8:0", "FAST", kind), ("sdb", "8:16", "SLOW", "xfs")):
-        _disk(sys, name, number, model)
-        (tmp_path / name).mkdir()
-        shown = number if of != "zfs" else "0:50"
-        lines.append(f"1 0 {shown} / {tmp_path / name} rw - {of} {name} rw\n")
-    (proc / "self/mountinfo").write_text("".join(lines))
-
-    def volume(name: str) -> Volume:
-        return describe(tmp_path / name, proc, sys)
-
-    data = replace(volume("sda"), others={"log": volume("sdb")}, devices=devices)
-    return list_volume_facts(data, proc, sys)
+        kernel.add_device(name, number, model=model)
+        kernel.mount(name, "0:50" if of == "zfs" else number, of, name)
+    data, log = (describe(kernel.root / name, kernel.proc, kernel.sys) for name in ("sda", "sdb"))
+    whole = replace(data, others={"log": log}, devices=devices)
+    return list_volume_facts(whole, kernel.proc, kernel.sys)
 
 
 def test_devices_of_other_roles_are_facts_beside_those_of_the_data(tmp_path: Path) -> None:
