@@ -153,7 +153,10 @@ def test_a_search_alone_measures_what_it_needs(tmp_path: Path) -> None:
 
 
 def test_a_search_that_was_cut_off_goes_on(tmp_path: Path) -> None:
-    """Inside a window that it had tried: what was measured is kept, the rest is searched for."""
+    """What was measured is kept, and the rest is searched for.
+
+    What was cut short in a window is measured again: `unit/run/test_resume.py`.
+    """
     faked = searching(tmp_path)
 
     def cut(event: object) -> None:
@@ -167,7 +170,7 @@ def test_a_search_that_was_cut_off_goes_on(tmp_path: Path) -> None:
     kept = {path: path.read_bytes() for path in paths}
     faked.on_event, faked.stop = lambda event: None, Stop()
     assert faked.resume().end == "finished"
-    assert (_found(faked), len(_measured(faked)), len(first)) == (FOUND, 14, 5)
+    assert (_found(faked), len(_measured(faked)), len(first)) == (FOUND, 14, 6)
     assert {path: path.read_bytes() for path in kept} == kept != {}
 
 
