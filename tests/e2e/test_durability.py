@@ -45,7 +45,7 @@ def test_a_run_killed_in_a_power_cut_resumes(stithy: Stithy, place: Path) -> Non
     assert tally.controls.keys() == {GIVEN_UP, LYING}
     assert not tally.silent_controls
     page = (out / "report.html").read_text()
-    assert "0 of 1 power cuts lost or damaged anything" in page
+    assert "0 of 1 power cut lost or damaged anything" in page
     assert "The test can fail" in page
     assert left_by(out) == []
 

@@ -86,6 +86,10 @@ def _count_lost(files: Files, row: Row) -> int:
     return sum(_has_lost(files, each) for each in _at(files, row))
 
 
+def _count_destroyed(files: Files, row: Row) -> int:
+    return sum(_is_unreadable(files, each) for each in _at(files, row))
+
+
 def _count_gone(files: Files, row: Row) -> int:
     ids = [each["window_id"] for each in _at(files, row) if _has_lost(files, each)]
     return int(files.one(
@@ -95,7 +99,8 @@ def _count_gone(files: Files, row: Row) -> int:
 
 
 def _is_compared(files: Files, window: Row) -> bool:
-    return bool(window["ledger_acknowledged"]) and not window["ledger_unverified_because"]
+    missing = window["ledger_unverified_because"] or window["ledger_problem"]
+    return bool(window["ledger_acknowledged"]) and not missing
 
 
 def _count_compared(files: Files, row: Row) -> int:
@@ -207,6 +212,8 @@ def _count_tables(files: Files, row: Row) -> float | None:
 
 NUMBERS: Mapping[str, Callable[[Files, Row], Any]] = {
     "windows": lambda files, row: len(_at(files, row)), "lost": _count_lost, "count": _count_gone,
+    "destroyed": _count_destroyed,
+    "others": lambda files, row: _count_lost(files, row) - _count_destroyed(files, row),
     "compared": _count_compared, "value": _bounded(0), "low": _bounded(1), "high": _bounded(2),
     "lasted": _lasted, "usual": lambda files, row: fmean(_list_pauses(
         files, {**row, "point": re.sub(r"way=[^,]+", "way=none", row["point"])})),

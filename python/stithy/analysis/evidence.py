@@ -454,9 +454,20 @@ class Contrast:
         """The windows in which something acknowledged was lost or changed, valid or not."""
         return tuple(window for window in self.list_all() if window.is_flagged(*self.losses))
 
+    @staticmethod
+    def is_compared(window: Window) -> bool:
+        """Whether the ledger of a window was compared, and had not ended before its users."""
+        missing = window.row["ledger_unverified_because"] or window.row["ledger_problem"]
+        return bool(window.row["ledger_acknowledged"]) and not missing
+
     def average(self, quantity: Quantity) -> float | None:
         """A quantity of its valid windows."""
         return self.evidence.level_of(self.candidate, self.point, quantity)
+
+    def average_all(self, quantity: Quantity) -> float | None:
+        """The same; None where one of them has none, for which others would stand."""
+        known = (self.evidence.value_of(window, quantity).number for window in self.list_counted())
+        return None if None in known else self.average(quantity)
 
     def find_usual(self, quantity: Quantity) -> float | None:
         """A quantity of the valid windows in which nothing happens."""
@@ -473,9 +484,10 @@ class Contrast:
         return make_unknown_effect("it was not measured") if paired is None else paired.effect
 
     def find_pair(self) -> tuple[Window, Window] | None:
-        """Find the first block with a window at each point, those that count first."""
+        """Find the first block with numbers at each point, those that count first."""
         for choose in (self.evidence.valid_at, self.evidence.at):
-            without = {window.block: window for window in choose(self.candidate, self.alone)}
+            without = {window.block: window for window in choose(self.candidate, self.alone)
+                       if window.measured}  # fmt: skip
             for window in choose(self.candidate, self.point):
                 if window.measured and window.block in without:
                     return window, without[window.block]

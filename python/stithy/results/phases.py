@@ -51,6 +51,16 @@ def sum_phase(
     return PhaseResult(times.count if times else 0, len(seconds), times)
 
 
+def is_whole(intervals: Iterable[LoggedInterval], from_s: float, to_s: float, done: int) -> bool:
+    """Say whether a log holds all of a measurement, Unix time, in which so many came to an end.
+
+    What a log that ended early lacks would count as seconds without a transaction.
+    """
+    since, until = from_s - JOIN_TOLERANCE_S, to_s - JOIN_TOLERANCE_S
+    inside = (each for each in intervals if since <= each.started_at_s < until)
+    return sum(each.histogram.count for each in inside) == done
+
+
 def cut_phases(phases: Iterable[Phase], inner: Phase) -> list[Phase]:
     """Give `inner` its time alone: what it covers of others is no longer theirs."""
     parts = [inner]
@@ -95,7 +105,8 @@ def find_recovery_s(
     for each in intervals:
         number = _find_second(each, started_at_s)
         counts[number] = counts.get(number, 0) + each.histogram.count
-    healed_s, until_s = phase.from_s - started_at_s, math.floor(phase.to_s - started_at_s)
+    healed_s = phase.from_s - started_at_s
+    until_s = math.floor(phase.to_s - started_at_s + JOIN_TOLERANCE_S)
     for first in range(math.floor(healed_s), until_s - BACK_S + 1):
         row = range(first, first + BACK_S)
         if all(counts.get(second, 0) >= BACK_SHARE * before_per_s for second in row):

@@ -6,7 +6,7 @@ happen at a time of the users, `session.start` says when they began. If one fail
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from stithy.results.tables import Row, Table
 if TYPE_CHECKING:
     from stithy.results.hlog import LoggedInterval
     from stithy.run.context import Context
+    from stithy.wire.messages import RunSummary
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,9 @@ class BasicActivity(WindowActivity):
         return self.ended_because or f"{self.who} did not end"
 
 
-NO_TIME = "the phase has no whole second, or nothing ended in it"
+NO_TIME = "the phase has no whole second, nothing ended in it, or the log is not whole"
 NOT_BACK = "throughput did not come back within the window"
+NOTHING_BEFORE = "no whole second with transactions before it says what throughput was"
 
 
 class TimedActivity(BasicActivity):
@@ -168,19 +170,36 @@ class TimedActivity(BasicActivity):
         self.context.session.wait_until(until_s, watch)
 
     @cached_property
+    def summary(self) -> "RunSummary | None":
+        """What the window's users said last, once they are done; None where they did not."""
+        from stithy.wire.messages import RunSummary, parse_message
+
+        output = self.context.session.directory.window(self.window.id).hammer_output
+        with suppress(OSError, ValueError, IndexError):  # no file, a torn line, or none at all
+            said = parse_message(output.read_bytes().splitlines()[-1])
+            return said if isinstance(said, RunSummary) else None
+        return None
+
+    @cached_property
     def logged(self) -> "Sequence[LoggedInterval]":
-        """The latencies of the window's users, which are complete once they are done."""
+        """The latencies of the window's users, once they are done; none of a log cut short."""
         from stithy.results.convert import read_latencies
 
+        if (summary := self.summary) is None:
+            return ()
         directory = self.context.session.directory.window(self.window.id)
-        return read_latencies(directory.hlog_stem).response
+        log = read_latencies(directory.hlog_stem).response
+        done = sum(each.committed + each.rolled_back for each in summary.transactions)
+        within = summary.measure_from_s, summary.measure_to_s
+        return log if phases.is_whole(log, *within, done) else ()
 
     def _find_start_s(self) -> float:
         return self.times.started_at_s if self.times else 0.0
 
     def sum_phases(self, parts: Sequence[phases.Phase]) -> Mapping[str, PhaseResult]:
-        """Sum up what users got in each."""
-        return phases.sum_phases(self.logged, parts, self._find_start_s())
+        """Sum up what users got in each; nothing without a whole log, which is no rate of 0."""
+        log = self.logged if parts else ()
+        return phases.sum_phases(log, parts, self._find_start_s()) if log else {}
 
     def list_phase_values(
         self, of: str, names: Sequence[str], results: Mapping[str, PhaseResult],
@@ -207,8 +226,8 @@ class TimedActivity(BasicActivity):
             rest = phases.Phase("rest", from_s, to_s)
             per_s = before.per_minute / 60
             back_s = phases.find_recovery_s(self.logged, rest, self._find_start_s(), per_s)
-        because = NOT_BACK if back_s is None else None
-        return WindowValue(metric, back_s, missing_because=because)
+        because = NOT_BACK if before and before.per_minute else NOTHING_BEFORE
+        return WindowValue(metric, back_s, missing_because=because if back_s is None else None)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from stithy.scenarios.failure.declared import UNCHECKED
 from stithy.scenarios.failure.impact import list_impacts
 from stithy.scenarios.failure.judge import Suffered
 from stithy.scenarios.failure.report.findings import describe_one, describe_survival, find_survival
+from stithy.scenarios.failure.report.tables import write_cell
 from stithy.scenarios.failure.survival import DEGRADED, list_survivals
 from stithy.statements import Statement
 from support.hlog import encode, histogram, log
@@ -114,7 +115,9 @@ KEPT_B = "; b kept every commit, with a pause of 2.00 s"
         ([{"errors": 1}], "a kept every commit through a drive that is gone; no window of it is "
                           f"valid, so its pause is not known{KEPT_B}."),
         ([{"ledger_acknowledged": 0}], "a is not proven to have kept every commit through a drive "
-                                       f"that is gone: no ledger was compared{KEPT_B}."),
+         f"that is gone: no whole ledger was compared after it{KEPT_B}."),
+        ([{"ledger_problem": "no space"}], "a is not proven to have kept every commit through a "
+         f"drive that is gone: no whole ledger was compared after it (no space){KEPT_B}."),
         ([{}, {"ledger_unverified_because": "no space"}],
          "a kept every commit through a drive that is gone in 1 of 2 windows, with a pause of "
          f"2.00 s{KEPT_B}."),
@@ -134,8 +137,8 @@ KEPT_B = "; b kept every commit, with a pause of 2.00 s"
         ([{"damaged": "no answer"}], "a is not proven to have kept every commit through a drive "
                                      "that is gone: its files could not be checked (no answer)"
                                      f"{KEPT_B}."),
-        ([DISAGREES], "a did not keep what it had acknowledged through a drive that is gone, "
-                      f"although it promises to survive that{KEPT_B}."),
+        ([DISAGREES], "a counted other work than it had acknowledged through a drive that is "
+                      f"gone, although it promises to survive that{KEPT_B}."),
     ],
 )  # fmt: skip
 def test_the_first_sentence_is_true(of_a: list[dict[str, Any]], expected: str) -> None:
@@ -196,19 +199,75 @@ def test_a_factor_may_have_braces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("effect", "expected"),
+    ("effect", "expected", "kind"),
     [
-        (Effect(0.69, 0.6, 0.8, 4), " and 31 % (20 to 40) less throughput for 40.0 s."),
-        (Effect(0.69, None, None, 1), " and 31 % less throughput for 40.0 s."),
-        (Effect(1.2, 1.1, 1.3, 4), " and 20 % (10 to 30) more throughput for 40.0 s."),
-        (Effect(0.97, 0.9, 1.1, 4), "."),
-        (make_unknown_effect("no second"), "."),
+        (Effect(0.69, 0.6, 0.8, 4), " and 31 % (20 to 40) less throughput for 40.0 s.",
+         "conservative 95 % intervals of 4"),
+        (Effect(0.69, 0.6, 0.8, 3), " and 31 % (20 to 40) less throughput for 40.0 s.",
+         "plain 95 % t intervals of 3"),
+        (Effect(0.69, None, None, 1), " and 31 % less throughput for 40.0 s.", None),
+        (Effect(1.2, 1.1, 1.3, 4), " and 20 % (10 to 30) more throughput for 40.0 s.",
+         "conservative 95 % intervals of 4"),
+        (Effect(0.97, 0.9, 1.1, 4), ".", None),
+        (make_unknown_effect("no second"), ".", None),
     ],
-)
-def test_what_is_degraded_is_said_if_it_shows(effect: Effect, expected: str) -> None:
-    """With its interval, and how long it lasted."""
-    [said] = say([window("a", None, gap_s=0.05), window("a", 1.0)], "a", a=effect)
+)  # fmt: skip
+def test_what_is_degraded_is_said_if_it_shows(
+    effect: Effect, expected: str, kind: str | None
+) -> None:
+    """With its interval and what kind that is, and how long it lasted."""
+    said, *others = say([window("a", None, gap_s=0.05), window("a", 1.0)], "a", a=effect)
     assert said.partition("a pause of 2.00 s")[2] == expected
+    assert others == ([f"Bounds are {kind} valid windows."] if kind else [])
+
+
+@pytest.mark.parametrize(
+    ("of_a", "cell"),
+    [
+        ([{}, {"ledger_unverified_because": "no space"}],
+         "promised: kept in 1 of 2 windows, paused 2.00 s"),
+        ([{"gap_s": None}], "promised: kept; its pause is not known"),
+        ([{"errors": 1}], "promised: kept; no valid window"),
+        ([{"gap_s": 0.06}], "promised: kept, no noticeably longer pause"),
+    ],
+)  # fmt: skip
+def test_a_cell_of_the_matrix_claims_no_more_than_the_sentence(
+    of_a: list[dict[str, Any]], cell: str
+) -> None:
+    """In how many windows it is proven, and whether there is a pause to speak of."""
+    windows = [window("a", 1.0, n, **{"gap_s": 2.0, **row}) for n, row in enumerate(of_a)]
+    [survival] = list_survivals(analyse([window("a", None, gap_s=0.05), *windows], "a"))
+    assert write_cell(survival) == cell
+
+
+def test_nothing_is_drawn_beside_a_window_without_numbers() -> None:
+    """Its times are not known; another block's are."""
+    ended: Any = {"missing_because": "the server ended", "tpm": None, "measure_to_s": None}
+    windows = [window("a", None, **ended), window("a", 1.0), window("a", 1.0, 1)]
+    [of] = Suffered.list_in(analyse(windows, "a").evidence)
+    assert of.find_pair() is None
+    [of] = Suffered.list_in(analyse([*windows, window("a", None, 1, errors=5)], "a").evidence)
+    assert [each.block for each in of.find_pair() or ()] == [1, 1]
+
+
+def test_no_interval_is_explained_that_is_not_shown() -> None:
+    """Of a candidate that lost something no pause is said."""
+    windows = [window("a", 0.0, block, gone=True, gap_s=block + 2.0) for block in range(2)]
+    assert not any("Bounds are" in said for said in say(windows, "a"))
+
+
+@pytest.mark.parametrize(("second_s", "mean_s"), [(4.0, 3.0), (None, None)])
+def test_windows_that_never_recovered_are_not_left_out(
+    second_s: float | None, mean_s: float | None
+) -> None:
+    """The mean of the others would be better than what happened."""
+    windows = []
+    for block, back_s in enumerate((2.0, second_s)):
+        of = window("a", 1.0, block)
+        row = {"value": back_s, "missing_because": None, "count": None}
+        windows.append(replace(of, values={**of.values, ("fault.recovery_s", ALL): row}))
+    [suffered] = Suffered.list_in(analyse(windows, "a").evidence)
+    assert suffered.average_all(Quantity("fault.recovery_s")) == mean_s
 
 
 def write_log(folder: Path, of: Window, started_s: float, counts: list[int]) -> Window:
@@ -219,8 +278,10 @@ def write_log(folder: Path, of: Window, started_s: float, counts: list[int]) -> 
     )  # fmt: skip
     times = {"started_at_s": started_s, "measure_from_s": started_s, "gap_from_s": started_s + 3.0,
              "measure_to_s": started_s + len(counts)}  # fmt: skip
-    row = {**of.row, **times, "tpm": 60 * sum(counts) / len(counts)}
-    made = replace(of, row=row, spans=spans if of.values else ())
+    row = {**of.row, **times, "tpm": 60 * sum(counts) / len(counts),
+           "headline_per_s": sum(counts) / len(counts)}  # fmt: skip
+    done = {ALL: {"committed": sum(counts), "rolled_back": 0}}
+    made = replace(of, row=row, transactions=done, spans=spans if of.values else ())
     lines = [f"Tag=a,{started_s + second:.3f},1.000,2.0,{encode(histogram(*[2000] * count))}\n"
              for second, count in enumerate(counts) if count]  # fmt: skip
     stem = RunDirectory(folder).window(made.id).hlog_stem
@@ -247,6 +308,9 @@ def test_phases_meet_the_same_seconds_of_none(tmp_path: Path) -> None:
     assert p99.missing_because == "p99 needs 10,000 values in each window, and one window has 300"
     lost = impacts[Quantity("fault.lost_work")].effect
     assert lost.value == pytest.approx(1000 - 690)
+    per_s = replace(analysis, evidence=replace(evidence, throughput=Quantity("tps")))
+    lost = dict(list_impacts(per_s, "a", FAULT, NONE))[Quantity("fault.lost_work")].effect
+    assert lost.value == pytest.approx(1000 - 690), "whatever unit the workload counts by"
     for path in tmp_path.rglob("*.hlog"):
-        path.unlink()
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     assert not [of for of in dict(list_impacts(analysis, "a", FAULT, NONE)) if of.of]

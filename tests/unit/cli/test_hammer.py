@@ -12,7 +12,7 @@ from stithy.cli.hammer import options, outcome
 from stithy.engines.instance import Endpoint
 from stithy.wire.hammer import Hammer
 from stithy.wire.jobs import BackToBack, Keyed, WireRate, WireThink
-from stithy.wire.messages import AnyMessage, TransactionSecond, parse_message
+from stithy.wire.messages import AnyMessage, LedgerSummary, TransactionSecond, parse_message
 from support.examples import wire_example
 
 URL = "postgresql://u:hush@/d?host=/nowhere"
@@ -120,6 +120,9 @@ def test_what_was_measured_but_not_as_it_should_be_has_its_exit_code(hammer: Com
     for words, answers, code, shown in (
         (f"verify-ledger run.ledger {ten}", ["ledger-finding", "ledger-summary"], 5,
          (LOST, "LOST: order 3017 of district 4", "5 more findings are counted above, but not")),
+        (f"verify-ledger run.ledger {ten}",
+         [LedgerSummary(holds=True, entries={}, torn_bytes=0)], 0,
+         ("nothing is proven: the ledger holds no acknowledged transaction",)),
         (f"check {ten}", ["condition.holds", "condition", "check-summary"], 5,
          ("✓ holds", "✗ BROKEN", "2 rows violate it, such as warehouse 3")),
         ("calibrate --connections 16 --trial 500ms", ["progress", "calibrate-summary"], 0,

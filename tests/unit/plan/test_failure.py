@@ -12,18 +12,22 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.cluster.daemons import OsdStatus, Status
+from stithy.cluster.faults import FAULTS
 from stithy.errors import InfrastructureError, Interrupted, PreconditionError, StithyError
 from stithy.plan.expand import expand
 from stithy.registry import plugins
 from stithy.results.hlog import LoggedHistogram, LoggedInterval
 from stithy.results.phases import Phase, find_recovery_s, sum_phase, sum_phases
+from stithy.run.activity import Times, WindowValue
 from stithy.scenarios.failure.activity import FaultActivity
+from stithy.scenarios.failure.declared import NOT_REACHED, UNCHECKED
 from stithy.scenarios.failure.fault import FaultKeys, FaultKind, Target, TogetherKeys
 from stithy.scenarios.failure.faults.volumes import explain_no_quota
 from stithy.scenarios.failure.keys import FailureSpec
 from stithy.scenarios.failure.levels import FaultsTogether, get_fault
 from stithy.scenarios.failure.phases import list_phases
 from stithy.scenarios.failure.plan import FailureScenario, find_spec
+from stithy.scenarios.failure.service import bring_back, find_outage, restart_server
 from stithy.storage.providers.ceph.existing import explain_unfit
 from stithy.study.load import parse_study
 from stithy.study.model import Study
@@ -89,7 +93,7 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
     ("fault", "others", "because"),
     [
         ("drive-hung", {"one": "{path: /tmp/x}"}, "it has no emulated drives"),
-        ("{drive-slow: {drive: 2}}", {}, "it has 1 drives, and no drive 2"),
+        ("{drive-slow: {drive: 2}}", {}, "it has no drive 2: the last one is 1"),
         ("drive-gone", {"one": "{drive: gp3, count: 2, layer: {md: {level: raid1}}}"},
          "only arrays of btrfs take back"),
         ("drive-gone", {"engine": "sqlite"}, "users of sqlite hold its files open"),
@@ -111,7 +115,7 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
         ("osd-out", {"one": "{ceph: {conf: /etc/ceph/ceph.conf, pool: p}}"},
          "only `allow_faults: true` beside `conf` allows it"),
         ("server-killed", {"engine": "sqlite"}, "sqlite has no server"),
-        ("{drive-slow: {drive: 4}}", CLUSTERS, "it has 3 drives, and no drive 4"),
+        ("{drive-slow: {drive: 4}}", CLUSTERS, "it has no drive 4: the last one is 3"),
         ("drive-lost", CLUSTERS, "of a cluster this is `osd-lost`"),
         ("drive-gone", {"one": "{ceph: {conf: /etc/ceph/ceph.conf, pool: p, allow_faults: true}}"},
          "it has no emulated drives"),
@@ -266,7 +270,10 @@ def test_an_array_promises_what_its_checksums_tell(fault: str, promised: tuple[b
 def test_a_cluster_promises_what_copies_and_checksums_give() -> None:
     """Without copies nothing of a drive that breaks, without checksums not what it changes."""
     blind = "{ceph: {policy: {ftt: 1, checksum: none}}}"
-    faults = "drive-slow, drive-gone, drive-corrupting, drive-power-cut, drive-gone+osd-killed"
+    faults = (
+        "drive-slow, drive-gone, drive-corrupting, drive-power-cut, drive-gone+osd-killed, "
+        "drive-corrupting+osd-lost"
+    )
     kept = {}
     for number, candidates in enumerate((CLUSTERS, CLUSTERS | {"one": blind})):
         read = study(f"faults: [{faults}]", **candidates)
@@ -274,7 +281,7 @@ def test_a_cluster_promises_what_copies_and_checksums_give() -> None:
         for of in ("one", "two"):
             kept[number, of] = {name for name, keys in levels.items()
                                 if get_fault(name).is_promised(read, of, keys)}  # fmt: skip
-    assert kept[0, "two"] == set(faults.split(", "))
+    assert kept[0, "two"] == {*faults.split(", ")} - {"drive-corrupting+osd-lost"}, "two at once"
     assert kept[0, "one"] == {"drive-slow", "drive-power-cut"}
     assert kept[1, "one"] == kept[0, "two"] - {"drive-corrupting"}
     read = study(f"faults: [{AWAY}]", **SAFE)
@@ -374,28 +381,94 @@ def test_storage_that_stays_broken_is_made_anew(
     assert (set(volumes.lost), volumes.moved) == (lost, moved)
 
 
-def test_a_check_that_fails_says_nothing_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is neither damaged nor known to be whole, and why is said."""
+def make_activity() -> FaultActivity:
+    """A window in which a drive of a mirror is gone for ten seconds."""
     read = study("faults: [drive-gone]", one=MIRROR, two=MIRROR)
     stop = SimpleNamespace(check=lambda: None)
     context: Any = SimpleNamespace(
         file=SimpleNamespace(study=read), session=SimpleNamespace(clock=FakeClock(), stop=stop),
-        volumes=SimpleNamespace(lost={}, of=lambda _: SimpleNamespace(clusters=())),
+        volumes=SimpleNamespace(lost={}, moved=set(), of=lambda _: SimpleNamespace(clusters=())),
     )  # fmt: skip
-    window: Any = SimpleNamespace(point=read.points[1], candidate="one")
+    window: Any = SimpleNamespace(point=read.points[1], candidate="one", duration_s=60.0)
     activity = FaultActivity("drive-gone", context, window)
     at = activity._at
-    at.struck_s = at.healing_s = at.healed_s = at.whole_s = 1.0
-    fails = Mock(side_effect=InfrastructureError("no answer", where="here", remedy="none"))
-    monkeypatch.setattr("stithy.scenarios.failure.service.check_files", fails)
+    at.struck_s = at.broken_s = 10.0
+    at.healing_s = at.healed_s = at.whole_s = 20.0
+    return activity
+
+
+def find_values(activity: FaultActivity) -> dict[tuple[str, str], WindowValue]:
+    """What it measured, without users who said anything."""
+    activity.times, activity.summary = Times(0.0, 0.0, 60.0, complete=True), None
+    return {(value.metric, value.of): value for value in activity.values()}
+
+
+@pytest.mark.parametrize(
+    ("check", "because", "outcome"),
+    [
+        (Mock(side_effect=InfrastructureError("no answer", where="here", remedy="none")),
+         "here: no answer: none", "not done: here: no answer: none"),
+        (Mock(return_value=None), UNCHECKED, "not done: the engine has no check of its own here"),
+        (Mock(return_value=""), None, "no damage"),
+    ],
+    ids=["it fails", "none", "it is done"],
+)  # fmt: skip
+def test_a_check_that_is_not_done_says_nothing_of_the_database(
+    monkeypatch: pytest.MonkeyPatch, check: Mock, because: str | None, outcome: str
+) -> None:
+    """It is neither damaged nor known to be whole, and why is said."""
+    activity = make_activity()
+    monkeypatch.setattr("stithy.scenarios.failure.service.check_files", check)
     with activity.ready():
         pass
-    values = activity._list_values(plugins(FaultKind)["drive-gone"])
-    [damaged] = [value for value in values if value.metric == "fault.damaged"]
-    assert damaged.value is None
-    assert "no answer" in (damaged.missing_because or "")
-    [outcome] = [span.outcome for span in activity.spans() if span.name == "check"]
-    assert (outcome or "").startswith("not done: ")
+    assert find_values(activity)["fault.damaged", "all"].missing_because == because
+    assert [span.outcome for span in activity.spans() if span.name == "check"] == [outcome]
+
+
+def test_what_a_window_did_not_come_to_is_not_claimed() -> None:
+    """Neither a check of files, nor a rebuild, nor a recovery; one not injected has no span."""
+    activity = make_activity()
+    values = find_values(activity)
+    assert values["fault.damaged", "all"].missing_because == NOT_REACHED
+    lengths = {of: value.value for (name, of), value in values.items() if name == "fault.phase_s"}
+    assert lengths == {"baseline": 10, "pause": None, "degraded": 10, "rebuilding": None,
+                       "after": 40}  # fmt: skip
+    assert (values["fault.recovery_s", "all"].missing_because or "").startswith("no whole second")
+    assert [span.name for span in activity.spans()] == ["fault", "repair"]
+    activity._at.broken_s = None
+    assert not list(activity.spans())
+
+
+def test_a_database_that_comes_back_after_all_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two faults at once the second may keep it away until that is healed, too."""
+    full = InfrastructureError("no space left", where="here", remedy="none")
+    of = "stithy.scenarios.failure.service"
+    monkeypatch.setattr(f"{of}.restart_server", Mock(side_effect=[full, None]))
+    monkeypatch.setattr(f"{of}.find_server", lambda _: None)
+    monkeypatch.setattr(f"{of}.list_mounted_drives", lambda _: [])
+    target = Target(Mock(), "one")
+    bring_back(target)
+    assert "did not come back: here: no space left" in (find_outage(target) or "")
+    bring_back(target)
+    assert find_outage(target) is None
+
+
+def test_a_server_that_never_answers_is_not_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its repair would be called done."""
+    clock = FakeClock()
+    server = Mock(ended_by=lambda: None, can_answer=lambda: False, data="here")
+    monkeypatch.setattr("stithy.scenarios.failure.service.find_server", lambda _: server)
+    context: Any = SimpleNamespace(session=SimpleNamespace(
+        clock=clock, stop=SimpleNamespace(pause=lambda _: clock.sleep_s(10))))  # fmt: skip
+    with pytest.raises(InfrastructureError, match="did not answer within 300 s"):
+        restart_server(Target(context, "one"))
+
+
+def test_a_monitor_detects_nothing_that_it_was_told() -> None:
+    """An administrator marks an OSD down or out at once; only a silent one has to be found."""
+    target: Any = None
+    found = {name for name in FAULTS if plugins(FaultKind)[name].is_noticeable(target)}
+    assert found == {*FAULTS} - {"osd-down", "osd-out"}
 
 
 def test_several_faults_strike_at_once_and_drawn_ones_by_a_seed() -> None:
@@ -448,12 +521,13 @@ def test_a_second_without_an_answer_counts() -> None:
 
 @pytest.mark.parametrize(
     ("counts", "expected"),
-    [([100] * 10, 0.0), ([0, 0, 91] + [95] * 9, 1.5), ([0] * 8 + [100] * 4, None)],
-)
+    [([100] * 10, 0.0), ([0, 0, 91] + [95] * 9, 1.5), ([0] * 8 + [100] * 4, None),
+     ([0] * 7 + [100] * 5, 6.5)],
+)  # fmt: skip
 def test_recovery_is_five_good_seconds(counts: list[int], expected: float | None) -> None:
-    """From the repair, which is in the middle of a second."""
+    """From the repair, which is in the middle of a second; to an end as exact as clocks are."""
     log = [logged(second, count) for second, count in enumerate(counts) if count]
-    rest = Phase("rest", 1000.5, 1012.0)
+    rest = Phase("rest", 1000.5, 1011.9999)
     assert find_recovery_s(log, rest, 1000.0, 100.0) == pytest.approx(expected)
 
 
@@ -464,6 +538,7 @@ def test_recovery_is_five_good_seconds(counts: list[int], expected: float | None
         ((1010.4, 5.1), "baseline 10, degraded 0.4, pause 5.1, rebuilding 1.5, after 13"),
         ((1009.5, 2.5), "baseline 10, pause 2, degraded 2, rebuilding 3, after 13"),
         ((1012.0, 30.0), "baseline 10, degraded 2, pause 18"),
+        ((1001.0, 10.0), "baseline 10, degraded 4, rebuilding 3, after 13"),
         ((1011.0, 0.9), "baseline 10, degraded 4, rebuilding 3, after 13"),
         ((1020.0, 3.0), "baseline 10, degraded 4, rebuilding 3, after 13"),
         ((1001.0, 3.0), "baseline 10, degraded 4, rebuilding 3, after 13"),

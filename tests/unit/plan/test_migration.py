@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stithy.activities.hammer.judge import LEDGER
+from stithy.activities.hammer.judge import LEDGER, UNREADABLE
 from stithy.activity import get_table
 from stithy.analysis.decision import is_answered
 from stithy.analysis.evidence import Evidence, Window
@@ -53,7 +53,7 @@ def make_row(point: Point, **own: Any) -> dict[str, Any]:
         "window_id": str(point), "candidate": "one", "activity": "hammer", "point": str(point),
         "block": 0, "attempt": 0, "position": 0, "tried": False, "missing_because": None,
         "measure_from_s": 0.0, "measure_to_s": 1.0, "tpm": 1.0, "ledger_acknowledged": 5,
-        "ledger_unverified_because": None, **own,
+        "ledger_unverified_because": None, "ledger_problem": None, **own,
     }  # fmt: skip
 
 
@@ -176,7 +176,9 @@ def test_a_loss_or_a_way_that_never_ended_is_no_answer(
                            "more: no start"),
         ("copy", "it did not come to it", {}, "by copy, and LOST the database in 1 window"),
         ("copy", None, {"proof_after": 11}, "by copy, tables not compared in 1 window, "
-         "the ledger of 1 window not compared"),
+         "the whole ledger of 1 window not compared"),
+        ("copy", None, {"ledger_unverified_because": None, "ledger_problem": "no space"}, "by "
+         "copy, tables not compared in 1 window, the whole ledger of 1 window not compared"),
         ("copy", NOT_BEGUN, {}, "by copy in no valid window"),
         ("none", NOTHING_MOVES, {}, None),
     ],
@@ -219,6 +221,35 @@ def test_a_loss_of_any_candidate_is_said_first() -> None:
     said = str(plugins(FindingKind)["migration"].describe(finding, "user"))
     assert said.startswith("two moved to its target by copy, and LOST or changed data in 1 window.")
     assert said.endswith(" Nothing acknowledged was lost.")
+
+
+@pytest.mark.parametrize(
+    ("flags", "damaged", "said"),
+    [
+        ((UNREADABLE, LEDGER), (0.0, 0.0), "by copy, and LOST or changed data in 1 window, and the "
+         "database in 1 window: it could not be read any more: no start."),
+        (((), ()), (0.0, None), "by copy."),
+        (((), ()), (0.0, 0.0), "by copy, all blocks as their checksums say."),
+    ],
+)  # fmt: skip
+def test_no_more_is_claimed_than_holds_of_each_window(
+    flags: tuple[Any, ...], damaged: tuple[float | None, ...], said: str
+) -> None:
+    """Neither a loss of all in one of them, nor blocks that were read in the other alone."""
+    point, windows = Point.of(users=4, way="copy"), []
+    for block, (flag, number) in enumerate(zip(flags, damaged, strict=True)):
+        row = make_row(point, block=block, window_id=f"w{block}", gap_s=None)
+        row["ledger_unverified_because"] = "no start" if flag is UNREADABLE else None
+        data = {"gone": "a", "example": "b", "event": "migration", "because": "no start"}
+        values = {(name, "all"): {"value": value, "count": None, "missing_because": None}
+                  for name, value in (("migration.blocks_damaged", number),)}  # fmt: skip
+        reasons = (Reason(flag, data),) if flag else ()
+        windows.append(Window(row, {}, reasons, values=values))
+    analysis: Any = SimpleNamespace(evidence=Evidence(("one",), (point,), tuple(windows)))
+    [finding] = plugins(FindingKind)["migration"].lead(analysis)
+    told = str(plugins(FindingKind)["migration"].describe(finding, "user"))
+    told = told.replace(", tables not compared in 2 windows", "")
+    assert told.removesuffix(" Nothing acknowledged was lost.") == f"one moved to its target {said}"
 
 
 @pytest.mark.parametrize(

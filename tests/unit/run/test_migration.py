@@ -13,7 +13,7 @@ from fakes.clock import FakeClock
 from stithy.engines.served import ServerProcess
 from stithy.errors import InfrastructureError
 from stithy.results.layout import RunDirectory
-from stithy.run.activity import Span
+from stithy.run.activity import Span, Times
 from stithy.run.session import Stop
 from stithy.run.window import list_spans
 from stithy.scenarios.migration.activity import END, SUMS, MigrationActivity
@@ -99,7 +99,7 @@ class Moving:
             study_of=lambda _: study,
             file=SimpleNamespace(study=SimpleNamespace(at=lambda _: study)),
         )
-        window = cast(Any, SimpleNamespace(id="w", candidate="one", point=None))
+        window = cast(Any, SimpleNamespace(id="w", candidate="one", point=None, duration_s=60))
         ends_s = self.clock.now_s() + lasts_s
         return Move(context, window, cast(Any, self.source), cast(Any, self.target), ends_s)
 
@@ -139,6 +139,19 @@ def test_tables_are_compared_once_users_are_done(
     record: Any = SimpleNamespace(values=values)
     assert (find_differing(record) is not None) is bool(differing)
     assert (find_damaged(record) is not None) is bool(damaged)
+
+
+def test_a_log_that_is_not_whole_gives_no_rate(tmp_path: Path) -> None:
+    """Seconds that it lacks would be seconds without a transaction."""
+    moving = Moving(tmp_path)
+    move = moving.move(60)
+    FileCopy().move(move)
+    move.begin(END)
+    activity = MigrationActivity(FileCopy(), move.context, move.window)
+    activity._move, activity.times = move, Times(0.0, 0.0, 60.0, complete=True)
+    activity._begun_s, activity._ended_s = 12.0, 20.0
+    values = [value for value in activity.values() if value.metric == "migration.tpm"]
+    assert [value.value for value in values] == [None] * 4
 
 
 def test_a_copied_server_works_at_the_target(tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ def test_a_manager_says_whether_a_cluster_is_clean(
     assert existing.is_clean(status) is expected
     if expected:
         assert not existing.is_clean({**status, "osdmap": {**osds, "num_in_osds": 2}})
+        assert existing.is_clean({**status, "osdmap": {**osds, "num_osds": 4}}), "one is out"
 
 
 CONF = "/etc/ceph/ceph.conf"

@@ -120,8 +120,9 @@ def inject_fault(
 ) -> None:
     """Inject a fault into a running drive, or end its faults.
 
-    Studies know these faults by the same names. Faults of different kinds add up. A fault replaces
-    an earlier one of the same kind. Each kind takes only its own options:
+    Studies of failures know these faults by the same names, except `drive-lying`. Faults of
+    different kinds add up. A fault replaces an earlier one of the same kind. Each kind takes only
+    its own options:
 
     - `drive-slow`: a --share of the requests takes --factor times as long, plus --added.
     - `drive-stuttering`: for --slow of --every, requests take --added longer.

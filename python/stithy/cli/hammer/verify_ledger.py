@@ -99,7 +99,9 @@ def _answer(verified: "LedgerVerified") -> Iterator[str]:
     torn = f"; the ledger's last {summary.torn_bytes:,} bytes were never synced"
     after = torn if summary.torn_bytes else ""
     if summary.holds:
-        yield f"✓ nothing acknowledged was lost{after}"
+        none = "nothing is proven: the ledger holds no acknowledged transaction"
+        kept = "✓ nothing acknowledged was lost" if total["acknowledged"] else none
+        yield f"{kept}{after}"
         return
     gone = [f"{total[name]:,} {name}" for name in GONE if total[name]]
     yield f"✗ ACKNOWLEDGED WORK IS GONE: {', '.join(gone)}{after}"

@@ -29,8 +29,8 @@ def _list_metrics() -> Iterator[Metric]:
     yield _make_fact(PROMISED, "whether nothing may be lost: 1 if so, else 0", "Promised")
     yield _make_fact(ACKNOWLEDGED, "transactions in the ledger that were acknowledged before a "
                      "power cut", "Acknowledged")  # fmt: skip
-    yield _make_fact(GONE, "acknowledged transactions that a power cut lost or changed",
-                     "Transactions lost")  # fmt: skip
+    yield _make_fact(GONE, "transactions of the ledger that a power cut lost or changed, or that "
+                     "are there although refused", "Transactions lost")  # fmt: skip
     yield _make_fact(STORAGE, "time until a cluster served its image again: from the return of all "
                      "power, or from the cut where other hosts kept theirs", "Storage back",
                      "s")  # fmt: skip

@@ -15,6 +15,7 @@ from stithy.report.blocks import (
 )
 from stithy.report.context import Context
 from stithy.report.drawing.plots import Bars, Duration, read_durations, write_durations_title
+from stithy.report.drawing.points import drop_factor
 from stithy.report.findings import FindingKind
 from stithy.report.page import Page
 from stithy.report.tables import PageTable, Show, make_table
@@ -31,10 +32,12 @@ NOTE = (
     "the database are killed, and what memory held is gone. Of each write that no flush had "
     "followed the seed decides whether it is kept, torn or lost. Then the file system is checked "
     "and the server recovers. What is there is compared with the ledger, which lay on other "
-    "storage; all consistency conditions and the engine's own check follow. At most: the greatest "
-    "chance of a loss by a cut that so many leave, exact binomial, 95 %. Recovery: from the start "
-    "of the server to the first commit. A control must lose something: an engine that does not "
-    "wait for storage, and drives whose flush does nothing. Of a cluster all hosts lose power "
+    "storage; all consistency conditions and the engine's own check, where it has one, follow. "
+    "Lost: transactions that are missing or changed, or there although refused. At most: the "
+    "greatest chance of a loss by a cut that so many leave, exact binomial, 95 %. Recovery: from "
+    "the start of the server to the first commit, of cuts after which there was one. A control "
+    "must lose something: an engine that does not wait for storage, and drives whose flush does "
+    "nothing. Of a cluster all hosts lose power "
     "with the database, and come back; or one of them does, with the database on it, which is "
     "started elsewhere while that host is off. Drives that lie are cut on all hosts. Storage back: "
     "until the cluster serves the image, from the return of all power or from the cut of one host. "
@@ -55,10 +58,24 @@ class PowerCuts:
     sentence: str
 
 
-def describe_tally(tally: Tally, *, several: bool) -> str:
-    """Say how many cuts of a candidate lost something, and what that leaves possible."""
+SILENT = "power cuts lost nothing with {whose}, which must lose something"
+UNTRIED = "no power cut with {whose} was looked at to its end"
+
+
+def _name_places(tallies: Sequence[Tally]) -> list[str]:
+    """Name the candidate of each, and where it has several its point."""
+    several = len({tally.point for tally in tallies}) > 1
+    points = (drop_factor(tally.point, CONTROL).at() if several else "" for tally in tallies)
+    return [f"{tally.candidate} {at}".rstrip() for tally, at in zip(tallies, points, strict=True)]
+
+
+def describe_tally(tally: Tally, place: str = "") -> str:
+    """Say how many cuts of a candidate lost something, and what that leaves possible.
+
+    `place`: whose cuts they are, where others have a sentence, too.
+    """
     of = "" if tally.spared is None else " of one host" if tally.spared else " of all hosts"
-    of += f" of {tally.candidate}" if several else ""
+    of += f" of {place}" if place else ""
     if not tally.cuts:
         return f"No power cut{of} was looked at to its end."
     why = "; {gone:+transaction} together" if tally.transactions_lost else ""
@@ -68,7 +85,7 @@ def describe_tally(tally: Tally, *, several: bool) -> str:
         why += "; {unknown:+window} more had no cut that was looked at to its end"
     verb = "LOST or damaged something" if tally.lost else "lost or damaged anything"
     return Statement(
-        f"{{lost:,}} of {{cuts:,}} power cuts{{of}} {verb}: at most {{bound}} of all cuts do (95 % "
+        f"{{lost:,}} of {{cuts:+power cut}}{{of}} {verb}: at most {{bound}} of all cuts do (95 % "
         f"sure){why}.",
         lost=len(tally.lost), cuts=len(tally.cuts), of=of, unknown=tally.unknown,
         bound=Styled(tally.bound, format_at_most(tally.bound)), gone=tally.transactions_lost,
@@ -78,24 +95,27 @@ def describe_tally(tally: Tally, *, several: bool) -> str:
 
 def describe_controls(tallies: Sequence[Tally]) -> Iterator[str]:
     """Say that the controls lost, so that the test can fail; or where they did not."""
-    silent = {tally.candidate: tally.silent_controls for tally in tallies if tally.silent_controls}
-    for candidate, names in silent.items():
-        whose = format_list([CONTROLS[name] for name in names])
-        yield (
-            f"NOTHING IS PROVEN on {candidate}: power cuts lost nothing with {whose}, which must "
-            "lose something."
-        )
-    if not silent and any(tally.controls for tally in tallies):
-        every = dict.fromkeys(name for tally in tallies for name in tally.controls)
+    is_silent = False
+    for tally, place in zip(tallies, _name_places(tallies), strict=True):
+        silent = [name for name in tally.silent_controls if tally.controls[name]]
+        untried = [name for name in tally.controls or CONTROLS if not tally.controls.get(name)]
+        for text, names in ((SILENT, silent), (UNTRIED, untried)):
+            if names:
+                whose, is_silent = format_list([CONTROLS[name] for name in names]), True
+                yield f"NOTHING IS PROVEN on {place}: {text.format(whose=whose)}."
+    if tallies and not is_silent:
+        common = [text for name, text in CONTROLS.items()
+                  if all(name in tally.controls for tally in tallies)]  # fmt: skip
         yield (
             "The test can fail: power cuts lost work of every candidate with "
-            f"{format_list([CONTROLS[name] for name in every])}."
+            f"{format_list(common or ['a control of its own'])}."
         )
 
 
 def describe_tallies(tallies: Sequence[Tally]) -> list[str]:
     """Say of each candidate how many cuts lost something."""
-    return [describe_tally(tally, several=len(tallies) > 1) for tally in tallies]
+    places = _name_places(tallies) if len(tallies) > 1 else [""]
+    return [*map(describe_tally, tallies, places)]
 
 
 def find_leading(analysis: Analysis) -> Iterator[PowerCuts]:

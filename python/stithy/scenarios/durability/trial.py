@@ -146,7 +146,8 @@ class Aftermath:
         """What was lost or damaged, or that nothing was, in words."""
         words = list(self.damage)
         if self.gone:
-            words.insert(0, f"{self.gone} of {self.acknowledged} acknowledged transactions lost")
+            gone = f"{self.gone:,} of the ledger's transactions"
+            words.insert(0, f"{gone} lost, changed, or there although refused")
         return "; ".join(words) or "nothing acknowledged is missing"
 
     def keep(self, what: str, work: Callable[[], object]) -> bool:
@@ -188,7 +189,7 @@ class Aftermath:
         """Take which conditions hold; None: the workload has none."""
         if checked is not None and checked.broken:
             numbers = ", ".join(map(str, checked.broken))
-            self.damage.append(f"conditions {numbers} do not hold")
+            self.damage.append(f"broken consistency conditions: {numbers}")
 
     def add_scrubs(self, scrubs: Sequence[ScrubResult]) -> None:
         """Take what the deep scrubs of clusters found."""

@@ -14,6 +14,7 @@ from stithy.run.activity import Activity, Span, Subject, TimedActivity, Times, W
 from stithy.run.context import Context
 from stithy.scenarios.failure.declared import (
     ACTIVITY,
+    NOT_REACHED,
     PERCENTILES_OF_PHASES,
     PHASES,
     UNCHECKED,
@@ -25,12 +26,11 @@ from stithy.scenarios.failure.levels import get_fault, list_parts
 from stithy.scenarios.failure.phases import list_phases
 from stithy.scenarios.failure.plan import find_spec
 from stithy.units import format_measured_duration
-from stithy.wire.messages import RunSummary, parse_message
 
 NOT_THERE = "the window has no fault"
-NOT_REACHED = "it did not come to it"
 UNNOTICED = "nothing noticed it"
-UNNOTICEABLE = "nothing of this storage tells it"
+UNNOTICEABLE = "this storage does not find it out by itself"
+NO_CHECK = "not done: the engine has no check of its own here"
 TIMES = ("fault.detect_s", "fault.heal_s", "fault.rebuild_s", "fault.recovery_s")
 NO_REDUNDANCY = "no redundancy had to be restored"
 NO_PHASE = "the window has no such phase"
@@ -40,10 +40,12 @@ NO_PHASE = "the window has no such phase"
 class FaultTimes:
     """When it happened, Unix time; None: it did not.
 
+    `struck` to `broken` is how long the injection took; one that failed broke nothing as asked.
     `healing` to `healed` is how long the repair took. `lost`: when it was clear what is lost.
     """
 
     struck_s: float | None = None
+    broken_s: float | None = None
     detected_s: float | None = None
     healing_s: float | None = None
     healed_s: float | None = None
@@ -124,6 +126,7 @@ class FaultActivity(TimedActivity):
         clock, at, target = self.context.session.clock, self._at, self._target
         at.struck_s = clock.now_s()
         fault.inject(target, self._keys)
+        at.broken_s = clock.now_s()
 
         def look() -> None:
             if at.detected_s is None and fault.is_noticeable(target) and fault.is_detected(target):
@@ -165,9 +168,8 @@ class FaultActivity(TimedActivity):
         except InfrastructureError as error:
             self.context.session.stop.check()  # a person's end says nothing of the files
             self._unchecked = error.text
-        outcome = self._damage or (
-            f"not done: {self._unchecked}" if self._unchecked else "no damage"
-        )
+        outcome = NO_CHECK if self._damage is None else self._damage or "no damage"
+        outcome = f"not done: {self._unchecked}" if self._unchecked else outcome
         self._checked = Span("check", from_s, clock.now_s(), outcome)
 
     @property
@@ -181,18 +183,16 @@ class FaultActivity(TimedActivity):
         if times is None or at.struck_s is None or at.healed_s is None or at.whole_s is None:
             return []
         end_s = times.measure_from_s + self.window.duration_s
-        edges = (times.measure_from_s, at.struck_s, at.healed_s, at.whole_s, end_s)
-        output = self.context.session.directory.window(self.window.id).hammer_output
-        last = output.read_bytes().splitlines()[-1:] if self._fault and output.exists() else []
-        summary = parse_message(last[0]) if last else None
-        gaps = summary.gaps if isinstance(summary, RunSummary) else None
+        whole_s = at.whole_s if self._rebuilt else at.healed_s
+        edges = (times.measure_from_s, at.struck_s, at.healed_s, whole_s, end_s)
+        gaps = self.summary.gaps if self._fault and self.summary else None
         return list_phases(edges, (gaps.longest_from_s, gaps.longest_s) if gaps else None)
 
     def values(self) -> Iterator[WindowValue]:
         """Times of the fault, and throughput and response time of each phase."""
         if not self._leads:
             return
-        results = self.sum_phases(self._phases) if self.logged else {}
+        results = self.sum_phases(self._phases)
         for name in PHASES:
             lasted_s = sum(of.to_s - of.from_s for of in self._phases if of.name == name) or None
             missing = NO_PHASE if lasted_s is None else None
@@ -216,10 +216,11 @@ class FaultActivity(TimedActivity):
         promised, damaged = None, None if self._damage is None else float(bool(self._damage))
         if at.struck_s is not None:
             promised = float(fault.is_promised(study, self.window.candidate, self._keys))
-        unchecked = self._unchecked or UNCHECKED if damaged is None else None
-        unreached = NOT_REACHED if promised is None else None
-        yield WindowValue("fault.promised", promised, missing_because=unreached)
-        yield WindowValue("fault.damaged", damaged, missing_because=unchecked)
+        is_owed = fault.examines and at.broken_s is not None and self._checked is None
+        unchecked = self._unchecked or (NOT_REACHED if is_owed else UNCHECKED)
+        for name, known, because in (("fault.promised", promised, NOT_REACHED),
+                                     ("fault.damaged", damaged, unchecked)):  # fmt: skip
+            yield WindowValue(name, known, missing_because=because if known is None else None)
         whole_s = at.whole_s if self._rebuilt else None
         for name, from_s, to_s, because in (
             ("fault.detect_s", at.struck_s, at.detected_s,
@@ -233,7 +234,7 @@ class FaultActivity(TimedActivity):
     def spans(self) -> Iterator[Span]:
         """The fault from its injection to its repair, and the time until all is whole again."""
         at = self._at
-        if self._fault is None or at.struck_s is None:
+        if self._fault is None or at.struck_s is None or at.broken_s is None:
             return
         yield Span("fault", at.struck_s, at.healing_s, self._level)
         if at.detected_s is not None:

@@ -23,6 +23,9 @@ until it is healed; until redundancy is restored; until the end."""
 UNCHECKED = "the engine did not check its files: the fault cannot change them, or it has no check"
 """Why there is no damage to be told where nobody wanted to know."""
 
+NOT_REACHED = "it did not come to it"
+"""Why something is missing in a window that ended early."""
+
 PERCENTILES_OF_PHASES = ("p50", "p95", "p99")
 
 

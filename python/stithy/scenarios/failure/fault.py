@@ -103,7 +103,7 @@ class FaultKind(Plugin):
         raise NotImplementedError
 
     def list_taken(self, keys: Any) -> frozenset[int]:
-        """Which drives of an array it takes what they hold, by number, if only for its time."""
+        """Which drives it takes what they hold, by number, if only for its time."""
         return frozenset()
 
     def list_rules(self, keys: Any) -> frozenset[str]:

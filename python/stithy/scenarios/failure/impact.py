@@ -16,11 +16,11 @@ from stithy.analysis.evidence import Window
 from stithy.analysis.instruments import Delayed, bound_pair
 from stithy.analysis.measures import Value, explain_too_few
 from stithy.analysis.statistics import Bound
-from stithy.metrics import P95, P99, TPM, Quantity, count_values_needed
+from stithy.metrics import ALL, P95, P99, TPM, Quantity, count_values_needed
 from stithy.point import Point
 from stithy.results.convert import read_latencies
 from stithy.results.hlog import LoggedInterval
-from stithy.results.phases import Phase, PhaseResult, join_results, sum_phases
+from stithy.results.phases import Phase, PhaseResult, is_whole, join_results, sum_phases
 from stithy.scenarios.failure.phases import list_phases
 
 BY_PHASE = {"throughput": TPM, "p50": Quantity("p50"), "p95": P95, "p99": P99}
@@ -43,11 +43,13 @@ def find_phases(window: Window) -> list[Phase]:
 
 
 def read_log(analysis: Analysis, window: Window) -> Sequence[LoggedInterval]:
-    """Read the response times of a window; empty where its log is missing or damaged."""
+    """Read the response times of a window; empty where its log is missing, damaged or not whole."""
     try:
-        return read_latencies(analysis.run.directory.window(window.id).hlog_stem).response
+        log = read_latencies(analysis.run.directory.window(window.id).hlog_stem).response
     except (OSError, ValueError):
         return ()
+    within = window.row["measure_from_s"], window.row["measure_to_s"]
+    return log if None not in within and is_whole(log, *within, window.completed(ALL)) else ()
 
 
 def sum_window(analysis: Analysis, window: Window, like: Window) -> dict[str, PhaseResult]:
@@ -149,10 +151,11 @@ def compare_phase(pairs: Sequence[PhasePair], quantity: Quantity) -> Paired:
 def count_lost_work(analysis: Analysis, candidate: str, point: Point, alone: Point) -> Paired:
     """Count what users got less done in a measurement with the fault than without, by block."""
     evidence, known, values = analysis.evidence, [], {}
+    unit_s = 1 if evidence.throughput.known.unit == "1/s" else 60
     for pair in pair_windows(evidence, candidate, point, alone):
         rates = [evidence.value_of(of, evidence.throughput).number for of in pair]
         lasted = [of.measured_s for of in pair]
-        first, second = (None if None in (rate, s) else (rate or 0.0) * (s or 0.0) / 60
+        first, second = (None if None in (rate, s) else (rate or 0.0) * (s or 0.0) / unit_s
                          for rate, s in zip(rates, lasted, strict=True))  # fmt: skip
         if first is None or second is None:
             values[pair[1].id] = Value(None, "a window has no throughput")

@@ -9,7 +9,7 @@ from stithy.analysis.decision import Ruling
 from stithy.analysis.evidence import Contrast, Evidence, Window
 from stithy.analysis.gathering import WindowChecks, WindowRecord
 from stithy.metrics import ALL, Quantity
-from stithy.scenarios.failure.declared import ACTIVITY, UNCHECKED
+from stithy.scenarios.failure.declared import ACTIVITY, NOT_REACHED, UNCHECKED
 from stithy.scenarios.failure.fault import NONE
 from stithy.scenarios.failure.impact import list_impacts
 from stithy.scenarios.failure.keys import FAULT
@@ -52,7 +52,8 @@ def find_destroyed(of: WindowRecord) -> Reason | None:
     """Find that nobody could read the database once the fault had struck."""
     if of.values.get(PROMISED, {}).get("value") is None:
         return None
-    return find_unreadable(of, "fault", unchecked=explain_unchecked(of.values) is not None)
+    unchecked = explain_unchecked(of.values) not in (None, NOT_REACHED)
+    return find_unreadable(of, "fault", unchecked=unchecked)
 
 
 def find_damage(of: WindowRecord) -> Reason | None:
@@ -77,13 +78,12 @@ class Suffered(Contrast):
     factor, losses = FAULT, LOST
 
     def list_compared(self) -> tuple[Window, ...]:
-        """The windows in which it struck, with ledger compared and files checked afterwards."""
+        """The windows in which it struck, with files checked and a whole ledger compared after."""
         is_none = self.happened == NONE
         return tuple(
             window for window in self.list_all()
-            if window.row["ledger_acknowledged"] and not window.row["ledger_unverified_because"]
+            if self.is_compared(window) and not explain_unchecked(window.values)
             and (is_none or any(span["name"] == "fault" for span in window.spans))
-            and not explain_unchecked(window.values)
         )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ def list_phases(edges: Sequence[float], gap: tuple[float, float] | None) -> list
 
     `edges`: its begin, when the fault struck, when it was healed, when all was whole again, its
     end. `gap`: when its longest time without a commit began, and how long it was: the pause, if it
-    began while the fault lasted or redundancy was restored.
+    began while the fault lasted or redundancy was restored, or not long before.
     """
     names = [name for name in PHASES if name != "pause"]
     edges = [min(edge, edges[-1]) for edge in edges]  # a repair may outlast the users
@@ -24,5 +24,7 @@ def list_phases(edges: Sequence[float], gap: tuple[float, float] | None) -> list
         return phases
     _, struck_s, _, whole_s, end_s = edges
     pause = Phase("pause", max(gap[0], struck_s), min(gap[0] + gap[1], end_s))
-    is_of_fault = pause.from_s < max(whole_s, struck_s) and pause.to_s > pause.from_s
+    # Half of it at least is after the strike: a stall that only ends then is no work of the fault.
+    is_mostly_after = 2 * (pause.to_s - pause.from_s) >= gap[1]
+    is_of_fault = pause.from_s < max(whole_s, struck_s) and is_mostly_after
     return cut_phases(phases, pause) if is_of_fault else phases

@@ -7,7 +7,7 @@ from pathlib import Path
 from stithy.drives import filesystems
 from stithy.engines.engine import get_engine
 from stithy.engines.served import START_PATIENCE_S, ServerProcess
-from stithy.errors import StithyError, convert_machine_failures
+from stithy.errors import InfrastructureError, StithyError, convert_machine_failures
 from stithy.scenarios.failure.fault import Target
 from stithy.storage.copy import drop_cached_pages, sync_filesystem
 from stithy.storage.emulation import list_mounted_drives, suspend_pacing
@@ -31,7 +31,10 @@ def list_live_pids(target: Target) -> list[int]:
 
 
 def restart_server(target: Target) -> None:
-    """Start the server again if it has ended, or ends as it recovers; wait until it answers."""
+    """Start the server again if it has ended, or ends as it recovers; wait until it answers.
+
+    Raises InfrastructureError where it does neither.
+    """
     server, session = find_server(target), target.context.session
     if server is None:
         return
@@ -44,6 +47,10 @@ def restart_server(target: Target) -> None:
             return
         server.require_readable(asked_s)
         session.stop.pause(POLL_S)
+    raise InfrastructureError(
+        f"the server did not answer within {START_PATIENCE_S:g} s", where=str(server.data),
+        remedy="read server.log of this window: something still holds it up",
+    )  # fmt: skip
 
 
 def bring_back(target: Target) -> None:
@@ -63,6 +70,7 @@ def bring_back(target: Target) -> None:
             filesystems.unmount(drive.folder, runner=runner)
             mount_again([drive], runner=runner)
         restart_server(target)
+        target.notes.pop("outage", None)  # of several faults another kept it away before
     except StithyError as error:
         target.context.session.stop.check()
         target.notes["outage"] = error.text
@@ -87,7 +95,8 @@ def find_outage(target: Target) -> str | None:
     if lost:
         return f"its file system could not be mounted: {target.notes.get('outage')}"
     ended = server is not None and server.ended_by() is not None
-    outage = target.notes.get("outage") or (server.last_words() if server and ended else None)
+    known = target.notes.get("orphans") or target.notes.get("outage")
+    outage = known or (server.last_words() if server and ended else None)
     return f"its database did not come back: {outage}" if outage else None
 
 

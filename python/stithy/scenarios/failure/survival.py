@@ -121,8 +121,9 @@ def _judge_survival(analysis: Analysis, of: Suffered) -> Survival:
                  for row in sums.to_dicts() for how in GONE if row[how])  # fmt: skip
     promises = (window.values.get(PROMISED, {}).get("value") for window in every)
     promised = next((value != 0 for value in promises if value is not None), None)
-    reasons = (window.row["ledger_unverified_because"] or explain_unchecked(window.values)
-               or window.row["missing_because"] for window in unreadable or every)  # fmt: skip
+    reasons = (window.row["ledger_unverified_because"] or window.row["ledger_problem"]
+               or window.row["missing_because"] or explain_unchecked(window.values)
+               for window in unreadable or every)  # fmt: skip
     return Survival(
         of.candidate, of.happened, of.point, fate if every else Fate.UNREACHED,
         promised, len(every), len(compared), len(lost), len(unreadable),

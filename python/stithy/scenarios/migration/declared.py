@@ -31,7 +31,7 @@ def _list_metrics() -> Iterator[Metric]:
     yield _make_value(TIMES[2], "s", "lower",
                       "time from the end of the migration until throughput is back",
                       "Recovery")  # fmt: skip
-    yield _make_value(MOVED, "B", "lower", "bytes that came to the target", "Moved")
+    yield _make_value(MOVED, "B", "lower", "bytes copied to the target, without later log", "Moved")
     yield _make_value(COMPARED, "", "higher", "tables that were compared with the source by "
                       "checksums, once the users were done", "Tables compared")  # fmt: skip
     yield _make_value(DIFFERING, "", "lower", "tables that differed from the source",

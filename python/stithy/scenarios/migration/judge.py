@@ -63,16 +63,13 @@ class Relocated(Contrast):
 
     factor, losses = WAY, LOST
 
-    def explain_destroyed(self) -> str | None:
-        """Say why the database of a window could not be read any more; None where all could."""
-        return next((str(window.row["ledger_unverified_because"]) for window in self.list_all()
-                     if window.is_flagged(UNREADABLE.value)), None)  # fmt: skip
+    def list_destroyed(self) -> tuple[Window, ...]:
+        """The windows whose database could not be read any more."""
+        return tuple(window for window in self.list_all() if window.is_flagged(UNREADABLE.value))
 
     def list_unproven(self) -> tuple[Window, ...]:
         """The windows whose ledger was not compared with the database that moved, valid or not."""
-        return tuple(window for window in self.list_all()
-                     if not window.row["ledger_acknowledged"]
-                     or window.row["ledger_unverified_because"])  # fmt: skip
+        return tuple(window for window in self.list_all() if not self.is_compared(window))
 
     def count_differing(self) -> int | None:
         """Count tables that differed, over all windows; None where none was compared."""

@@ -50,7 +50,8 @@ NOTE = (
     "throughput of that phase relative to the seconds before the migration, in the same window. "
     "Change: throughput of the whole measurement against the window without a migration, of the "
     "same block; the interval holds 95 % and is conservative from four blocks on. Recovery: from "
-    "the end of the migration until throughput was within 10 % of that before, for five seconds. "
+    "the end of the migration until throughput was within 10 % of that before, for five seconds; a "
+    "dash: not in every valid window. "
     "After each window the commit ledger and the consistency conditions were compared with the "
     "database at the target: lost counts windows in which something was missing or changed. "
     "Tables: where a server can follow on the source's files, it got the target's log once users "
@@ -109,17 +110,18 @@ def _make_tables(page: Page) -> Iterator[PageTable]:
 
 
 def _make_row(context: Context, of: Relocated) -> dict[str, Any]:
-    times = ("duration_s", "switch_s", "pause_s", "user_pause_s", "recovery_s")
+    times = ("duration_s", "switch_s", "pause_s", "user_pause_s")
     return {
         **context.list_factor_values(of.point), "candidate": of.candidate,
         "blocks": len(of.list_counted()), "size_bytes": of.average(Quantity(MOVED)),
         **{name: of.average(Quantity(f"migration.{name}")) for name in times},
+        "recovery_s": of.average_all(Quantity(TIMES[2])),
         "pause_without_s": of.find_usual(PAUSE),
         "kept": of.compute_kept_share(MOVING), "kept_after": of.compute_kept_share(AFTER),
         **{f"p99_{phase}_s": of.average(Quantity(PHASE_P99, phase))
            for phase in (BEFORE, MOVING, AFTER)},
         **of.estimate_change(), "tables": of.average(Quantity(COMPARED)),
-        "differing": of.count_differing(), "damaged": of.average(Quantity(DAMAGED)),
+        "differing": of.count_differing(), "damaged": of.average_all(Quantity(DAMAGED)),
         "lost": len(of.list_lost()),
     }  # fmt: skip
 
@@ -213,12 +215,16 @@ def _describe_finding(finding: MigrationFinding, unit: str) -> Statement:
 def _describe_way(of: Relocated, unit: str) -> Statement:
     where = _name_load(of, unit)
     if lost := of.list_lost():
-        because = of.explain_destroyed()
-        what = "or changed data" if because is None else "the database"
-        why = "" if because is None else ": it could not be read any more: {because}"
+        destroyed = of.list_destroyed()
+        reason = str(destroyed[0].row["ledger_unverified_because"]) if destroyed else ""
+        whole = "the database in {destroyed:+window}: it could not be read any more: {because}"
+        parts = [whole] if destroyed else []
+        if len(lost) > len(destroyed):
+            parts.insert(0, "or changed data in {others:+window}")
         return Statement(
-            f"by {{method}}{where}, and LOST {what} in {{lost:+window}}{why}", method=of.happened,
-            lost=len(lost), because=make_clause(because or ""), point=str(of.point),
+            f"by {{method}}{where}, and LOST {', and '.join(parts)}", method=of.happened,
+            destroyed=len(destroyed), others=len(lost) - len(destroyed),
+            because=make_clause(reason), point=str(of.point),
         )  # fmt: skip
     if not of.list_counted():
         return Statement(f"by {{method}}{where} in no valid window", method=of.happened)
@@ -234,13 +240,13 @@ def _describe_way(of: Relocated, unit: str) -> Statement:
     unproven, uncompared = len(of.list_unproven()), len(of.list_uncompared())
     tables = of.average(Quantity(COMPARED))
     same = ", all {tables:,.0f} tables equal by checksums" if tables is not None else ""
-    if of.average(Quantity(DAMAGED)) == 0:
+    if of.average_all(Quantity(DAMAGED)) == 0:
         same += ", all blocks as their checksums say"
     because = of.explain_uncompared()
     if uncompared:
         same += ", tables not compared in {uncompared:+window}"
         same += " ({because})" if because else ""
-    doubt = ", the ledger of {unproven:+window} not compared" if unproven else ""
+    doubt = ", the whole ledger of {unproven:+window} not compared" if unproven else ""
     return Statement(
         f"by {{method}}{where}{timed}{paused}{same}{doubt}", method=of.happened, lasted=lasted_s,
         pause=pause_s, usual=usual_s, unproven=unproven, tables=tables, uncompared=uncompared,

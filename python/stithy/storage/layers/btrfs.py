@@ -233,7 +233,7 @@ def scrub(mount_point: Path, runner: Runner) -> int:
     """
     corrected, uncorrectable = _scrub(mount_point, runner)
     if uncorrectable:
-        raise _make_scrub_error(mount_point, f"{uncorrectable} errors could not be corrected")
+        raise _make_scrub_error(mount_point, f"errors without a right copy: {uncorrectable:,}")
     return corrected
 
 

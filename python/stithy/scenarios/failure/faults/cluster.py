@@ -136,6 +136,10 @@ class CephFault(FaultKind):
         assert isinstance(spec, CephSpec)  # the plan refuses others
         return not self._fault.loses or spec.ceph.policy.policy.failures > 0
 
+    def list_taken(self, keys: Any) -> frozenset[int]:
+        """The drive of an OSD whose data are lost, as drives are counted."""
+        return frozenset({keys.osd + 1} if self._fault.loses else ())
+
     def inject(self, target: Target, keys: Any) -> None:
         """Break it; of somebody's cluster the register knows it before."""
         folder, entry = find_cluster(target)
@@ -178,11 +182,11 @@ class CephFault(FaultKind):
         return wait_until_clean(target)
 
     def is_noticeable(self, target: Target) -> bool:
-        """Whether the storage can know of it: its monitor."""
-        return True
+        """Whether its monitor can find it out: not what an administrator's command has told it."""
+        return not self._fault.remote
 
     def is_detected(self, target: Target) -> bool:
-        """Whether the monitor has marked an OSD; of somebody's cluster Stithy had it done."""
+        """Whether the monitor has marked an OSD."""
         return is_noticed(target)
 
 
@@ -204,9 +208,8 @@ def return_host(target: Target) -> None:
 
 
 def is_noticed(target: Target) -> bool:
-    """Whether the monitor has marked an OSD; of somebody's cluster Stithy had it done."""
-    folder, entry = find_cluster(target)
-    return bool(entry.access) or has_noticed(folder, entry)
+    """Whether the monitor has marked an OSD."""
+    return has_noticed(*find_cluster(target))
 
 
 def bring_osds_back(target: Target, *, replaces: bool) -> None:

@@ -102,7 +102,7 @@ class DriveFault(FaultKind):
         if not names:
             return "it has no emulated drives: only these can be broken"
         if keys.drive > len(names):
-            return f"it has {len(names)} drives, and no drive {keys.drive}"
+            return f"it has no drive {keys.drive}: the last one is {len(names)}"
         return None
 
     def list_rules(self, keys: Any) -> frozenset[str]:
@@ -183,7 +183,7 @@ class BreakingFault(OutageFault, DriveFault):
         """Heal the drive, then what stands on it."""
         DriveFault.heal(self, target, keys)
         if target.volume.clusters and (orphans := find_orphans(target)):
-            target.notes["outage"] = orphans
+            target.notes["orphans"] = orphans
         super().heal(target, keys)
 
     def rebuild(self, target: Target, keys: Any) -> str | None:

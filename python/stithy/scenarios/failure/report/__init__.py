@@ -14,8 +14,9 @@ from stithy.scenarios.failure.report import findings, seconds, tables
 TITLE = "Failure"
 SURVIVAL_NOTE = (
     "Kept: the commit ledger of each window was compared with the database after the repair, and "
-    "nothing acknowledged was missing or changed; where the fault may change files, the engine's "
-    "own check found no damage. Lost: something was, or the database could not be read any more. "
+    "nothing acknowledged was missing or changed; where the fault may change files and the engine "
+    "has a check of its own, that found no damage. Where this holds for a part of the windows, the "
+    "part is said. Lost: something was, or the database could not be read any more. "
     "Promised: by the candidate's policy and this fault; a promise that was "
     "broken makes the window invalid, and a loss that nothing promised to prevent does not."
 )
@@ -23,9 +24,10 @@ LOSS_NOTE = (
     "Pause: the longest time in which no user's transaction was committed, mean of the valid "
     "windows; longer by: than in the window without the fault, of the same block; of users: the "
     "99th percentile of each user's own longest. Lost work: {what} that users got less done in the "
-    "whole measurement than in the window without the fault. Recovery: from the repair until "
-    "throughput was within 10 % of that before, for five seconds. Intervals hold 95 % and are "
-    "conservative from four blocks on."
+    "whole measurement than in the window without the fault. Detection: until the storage found it "
+    "out by itself. Recovery: from the repair until throughput was within 10 % of that before, for "
+    "five seconds. Times are means of the valid windows; a dash: one of them has none. Intervals "
+    "hold 95 % and are conservative from four blocks on."
 )
 PHASE_NOTE = (
     "Baseline: until the fault. Pause: its longest time without a commit, from a second on, if the "

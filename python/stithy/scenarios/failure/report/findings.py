@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from stithy.analysis.analyze import Analysis
 from stithy.analysis.effect import Effect
-from stithy.analysis.statistics import BLOCKS_LEAST
 from stithy.registry import plugins
 from stithy.report.drawing.points import drop_factor
 from stithy.report.findings import FindingKind
@@ -72,11 +71,16 @@ def _explain_losses_and_bounds(finding: SurvivalFinding) -> Iterator[Statement]:
             candidate=of.candidate, fault=name_fault(of.fault),
             because=make_clause(of.because or "no reason is known"),
         )  # fmt: skip
-    counts = [each.pause.pairs for each in finding.of if each.pause.low is not None]
-    if counts:
-        kind = f"plain {T_INTERVAL}" if min(counts) < BLOCKS_LEAST else CONSERVATIVE
-        yield Statement(f"Bounds are {kind} intervals of {{windows}} valid windows.",
-                        windows=Ends(min(counts), max(counts)))  # fmt: skip
+    proven = [of for of in finding.of if of.fate is Fate.KEPT and of.counted]
+    written = [of.pause for of in proven if of.is_paused is not False]
+    written += [of.degraded for of in proven if any(_describe_degraded(of))]
+    kinds = []
+    for is_plain, kind in ((True, f"plain {T_INTERVAL}"), (False, CONSERVATIVE)):
+        if counts := [of.pairs for of in written if of.plain is is_plain and of.low is not None]:
+            kinds.append(Statement(f"{kind} intervals of {{windows}} valid windows",
+                                   windows=Ends(min(counts), max(counts))))  # fmt: skip
+    if kinds:
+        yield Statement("Bounds are {kinds}.", kinds=join_list(kinds))
 
 
 def name_fault(name: str) -> str:
@@ -98,14 +102,20 @@ def describe_one(of: Survival, through: str = "") -> Statement:
     if of.fate is Fate.UNPROVEN:
         because = f" ({make_clause(of.because)})" if of.because else ""
         template = f"{{candidate}} is not proven to have kept every commit{at}"
-        what = "its files could not be checked" if of.unchecked else "no ledger was compared"
+        what = "no whole ledger was compared after it"
+        if of.unchecked == of.windows:
+            what = "its files could not be checked"
         return Statement(f"{template}: {what}{{because}}", candidate=of.candidate,
                          because=because)  # fmt: skip
-    part = "" if of.compared == of.windows else " in {compared} of {windows:+window}"
     return Statement(
-        f"{{candidate}} kept every commit{at}{part}{{felt}}", candidate=of.candidate,
+        f"{{candidate}} kept every commit{at}{write_part(of)}{{felt}}", candidate=of.candidate,
         compared=of.compared, windows=of.windows, felt=_describe_felt(of), point=str(of.point),
     )  # fmt: skip
+
+
+def write_part(of: Survival) -> str:
+    """Write the part of a template that says in which windows it is proven, where not in all."""
+    return "" if of.compared == of.windows else " in {compared} of {windows:+window}"
 
 
 def list_losses(of: Survival) -> list[Statement]:
@@ -118,7 +128,7 @@ def list_losses(of: Survival) -> list[Statement]:
         parts.append(Statement("damaged the database"))
     if of.broken:
         parts.append(Statement("broke consistency conditions"))
-    return parts or [Statement("did not keep what it had acknowledged")]
+    return parts or [Statement("counted other work than it had acknowledged")]
 
 
 def _describe_loss(of: Survival, at: str) -> Statement:

@@ -17,7 +17,12 @@ from stithy.scenarios.failure.fault import NONE
 from stithy.scenarios.failure.impact import find_percentile, total_phases
 from stithy.scenarios.failure.judge import PAUSE, Suffered
 from stithy.scenarios.failure.keys import FAULT, NAME
-from stithy.scenarios.failure.report.findings import list_losses, write_effect, write_time
+from stithy.scenarios.failure.report.findings import (
+    list_losses,
+    write_effect,
+    write_part,
+    write_time,
+)
 from stithy.scenarios.failure.survival import Fate, Survival, list_survivals
 from stithy.statements import Statement, join_parts
 from stithy.units import MINUS
@@ -38,7 +43,7 @@ def make_survival_table(context: Context) -> PageTable:
         factors = context.list_factor_values(each.point)
         first = {name: factors[name] for name in others} | {"candidate": each.candidate}
         row = rows.setdefault((drop_factor(each.point, FAULT), each.candidate), first)
-        row[each.fault] = _write_cell(each)
+        row[each.fault] = write_cell(each)
     columns = [Show(fault, "without a fault" if fault == NONE else fault) for fault in faults]
     return make_table(
         SURVIVAL, "What each candidate promises to survive, and what happened",
@@ -46,7 +51,8 @@ def make_survival_table(context: Context) -> PageTable:
     )  # fmt: skip
 
 
-def _write_cell(of: Survival) -> Statement:
+def write_cell(of: Survival) -> Statement:
+    """Write what a candidate promises under a fault, and what happened in how many windows."""
     promise = f"{PROMISES[of.promised]}: " if of.fault != NONE and of.promised is not None else ""
     if of.fate is Fate.LOST:
         known = join_parts(list_losses(of))
@@ -56,12 +62,14 @@ def _write_cell(of: Survival) -> Statement:
         )  # fmt: skip
     if of.fate is not Fate.KEPT:
         return Statement(f"{promise}{of.fate.value}")
-    if of.pause.value is None:
-        return Statement(f"{promise}kept; no valid window")
+    felt = ", paused {pause}" if of.pause.value is not None else "; its pause is not known"
     if of.is_paused is False:
-        return Statement(f"{promise}kept, no noticeably longer pause")
-    return Statement(f"{promise}kept, paused {{pause}}", point=str(of.point),
-                     pause=write_effect(of.pause, write_time))  # fmt: skip
+        felt = ", no noticeably longer pause"
+    return Statement(
+        f"{promise}kept{write_part(of)}{felt if of.counted else '; no valid window'}",
+        point=str(of.point), pause=write_effect(of.pause, write_time), compared=of.compared,
+        windows=of.windows,
+    )  # fmt: skip
 
 
 def make_losses_table(context: Context) -> PageTable:
@@ -86,8 +94,8 @@ def make_losses_table(context: Context) -> PageTable:
 
 
 def _make_row(context: Context, of: Survival) -> dict[str, Any]:
-    times = {name: context.evidence.level_of(of.candidate, of.point, Quantity(f"fault.{name}"))
-             for name in TIMES}  # fmt: skip
+    suffered = Suffered(context.evidence, of.candidate, of.point)
+    times = {name: suffered.average_all(Quantity(f"fault.{name}")) for name in TIMES}
     return {
         **context.list_factor_values(of.point), "candidate": of.candidate, "fate": of.fate.value,
         "blocks": of.counted, "promised": of.promised, "windows": of.windows,

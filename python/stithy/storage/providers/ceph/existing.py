@@ -228,16 +228,16 @@ def end_fault(facts: Mapping[str, str]) -> None:
 
 
 def is_clean(status: Mapping[str, Any]) -> bool | None:
-    """Whether all OSDs serve and all placement groups are clean, by what `ceph status` says.
+    """Whether all OSDs that are in serve and all placement groups are clean, as `ceph status` says.
 
-    None where the cluster has no manager, which alone knows it.
+    Others may have been out before. None where the cluster has no manager, which alone knows it.
     """
     if not status["mgrmap"]["available"]:
         return None
     osds, groups = status["osdmap"], status["pgmap"]
     clean = sum(state["count"] for state in groups["pgs_by_state"]
                 if state["state_name"].startswith("active+clean"))  # fmt: skip
-    everywhere = osds["num_osds"] == osds["num_up_osds"] == osds["num_in_osds"]
+    everywhere = osds["num_up_osds"] == osds["num_in_osds"]
     return bool(everywhere and clean == groups["num_pgs"])
 
 
