@@ -10,6 +10,10 @@ MEAN_W, ABOVE_IDLE_W = "power.mean_w", "power.above_idle_w"
 JOULES, MARGINAL = "power.joules_per_order", "power.marginal_joules_per_order"
 SAMPLED = "power.sampled_share"
 
+STATED = (
+    "Watts of drive profiles are statements, not measurements; at a scale they are divided as "
+    "rates are."
+)
 SAMPLED_LEAST = 0.9
 """Own: of fewer samples no mean is given; what is missing may be the peak."""
 

@@ -362,8 +362,8 @@ class UsersWithinTarget:
     """The highest level that obeys with nothing below it that does not.
 
     `level` is None where no level is known to; `missing_because` says why. `not_at` is the next
-    level that does not obey. Where there is none of these it is *at least* so many: `open_because`
-    says why no more is known, None where the highest measured level obeys.
+    level that does not obey. Where there is none of these it is *at least* so many. `open_because`
+    says why no more is known, None where the search has ended or the highest measured level obeys.
     """
 
     level: int | None
@@ -396,7 +396,7 @@ def count_users_within(
         because = None
         if found.stopped_at is not None:
             because = f"at {found.stopped_at:,} {found.because}"
-        elif not_at is None and evidence.search is not None and found.cut_off:
+        elif evidence.search is not None and found.cut_off:
             because = "its search was interrupted"
         return UsersWithinTarget(found.low.level, not_at, because)
     if not_at is not None:

@@ -238,7 +238,7 @@ def _price_candidate_work(
     if yearly.watts is None:
         missing["energy"] = "no watts of it are stated"
     elif stated_w is None:
-        missing["energy per transaction by stated watts"] = "its power was measured: see Power"
+        missing["energy per transaction by stated watts"] = "its power is that of meters: see Power"
     elif not per_s:
         missing["energy per transaction by stated watts"] = NO_WORK
     return CandidateCost(
@@ -249,7 +249,7 @@ def _price_candidate_work(
     )  # fmt: skip
 
 
-NO_WORK = "no valid window has a throughput"
+NO_WORK = "no valid window completed what the throughput counts"
 
 
 def _explain_million(pricing: Pricing, yearly: YearlyCost, per_s: float | None) -> str:
@@ -281,10 +281,13 @@ def count_priced_users(
     found = count_users_within(evidence, candidate, limit)
     if found.level is None:
         return None, found.missing_because or "no level meets the target"
-    if found.at_least:
-        because = found.open_because or "no measured level misses the target"
-        return None, f"at least {found.level:,} users are within the target, and {because}"
-    return found.level, None
+    if any(window.row.get("rate_per_s") is not None for window in evidence.windows):
+        return None, "at a rate there are connections and no users"
+    if found.not_at is not None and found.open_because is None:
+        return found.level, None
+    because = found.open_because or "no measured level misses the target"
+    are = "user is" if found.level == 1 else "users are"
+    return None, f"at least {found.level:,} {are} within the target, and {because}"
 
 
 def price_million(pricing: Pricing, yearly: YearlyCost, per_s: float | None) -> float | None:
@@ -340,8 +343,8 @@ def measure_costs(
 class BreakEven:
     """At what price a candidate costs as much as the first one, a user or else a transaction.
 
-    `factor`: what all prices of its own items may be multiplied by; `purchase`: what these are then
-    bought for, None where nothing is bought. Without a number `because` says why.
+    `factor`: what all prices of its own items may be multiplied by; `purchase`: what all of them
+    that are bought then cost new, whoever bears it. Without a number `because` says why.
     """
 
     candidate: str
@@ -374,14 +377,14 @@ def find_break_even(pricing: Pricing, first: CandidateCost, other: CandidateCost
         return even(because="it has no priced item of its own")
     slope = (price_candidate(_double_prices(pricing, own), names[1]).total or 0.0) - two
     if not slope:
-        return even(because="what it alone has costs nothing at any multiple of its prices")
+        return even(because="its own items cost nothing at any multiple of their prices")
     factor = 1 + (one * ratio - two) / slope
     if factor < 0:
         return even(because="its other costs are higher at any price")
     bought = [item for name in own if (item := pricing.items[name]).purchase is not None]
     if any(factor * (item.purchase or 0) < (item.rest or 0) for item in bought):
         return even(because="only at a purchase below what a thing is worth after its life")
-    paid = sum(_count(item) * (item.purchase or 0) for item in bought)
+    paid = sum(item.count * (item.purchase or 0) for item in bought)
     return even(factor=factor, purchase=factor * paid if bought else None)
 
 
@@ -434,6 +437,11 @@ class Swing:
         """How far apart the two answers are."""
         return abs(self.high - self.low)
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether they differ by more than what arithmetic rounds."""
+        return self.width > 1e-9 * max(abs(self.low), abs(self.high))
+
 
 def rank_inputs(pricing: Pricing, answer: Callable[[Pricing], float | None]) -> tuple[Swing, ...]:
     """Vary each input by itself, and order by how much the answer changes; without those of no use.
@@ -445,7 +453,7 @@ def rank_inputs(pricing: Pricing, answer: Callable[[Pricing], float | None]) -> 
     idle = all(item.idle_watts is not None for item in pricing.items.values() if item.watts)
     found = (_vary_input(pricing, path, value, answer) for path, value in pricing.list_numbers()
              if idle or path != ("duty", "load"))  # fmt: skip
-    swings = [swing for swing in found if swing is not None and swing.width]
+    swings = [swing for swing in found if swing is not None and swing.is_seen]
     return tuple(sorted(swings, key=lambda swing: (-swing.width, swing.name)))
 
 

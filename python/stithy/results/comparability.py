@@ -437,6 +437,7 @@ def _list_inputs(manifest: Manifest) -> dict[str, float | str]:
     priced = (("items", pricing.items), ("licences", pricing.licences))
     owners = {f"cost.{section}.{name}.for": format_list(each.candidates or ["every candidate"])
               for section, named in priced for name, each in named.items()}  # fmt: skip
+    owners |= {f"cost.licences.{name}.per": each.per for name, each in pricing.licences.items()}
     return {"cost.currency": pricing.currency, "cost.date": pricing.date, **numbers, **owners}
 
 

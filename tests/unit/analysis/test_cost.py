@@ -14,6 +14,7 @@ from stithy.analysis.cost import (
     add_measured_power,
     annualize,
     compare_prices,
+    count_priced_users,
     find_break_even,
     price_candidate,
     price_work,
@@ -22,7 +23,10 @@ from stithy.analysis.cost import (
 from stithy.metrics import COST_PER_MILLION, COST_PER_USER
 from stithy.power import MEAN_W
 from stithy.pricing.keys import Pricing, SiteCost
+from stithy.report.blocks import Figure
 from stithy.report.context import Context
+from stithy.report.sections.answer import candidates
+from stithy.report.sections.cost import _draw_figures, describe_costs, list_notes
 from stithy.results.manifest import LimitFacts
 from support.drawn import context_built
 from support.points import at
@@ -116,6 +120,13 @@ def test_work_and_users_share_the_cost(context: Context) -> None:
     assert evidence.level_of("disk", point, COST_PER_MILLION) == pytest.approx(disk.per_million)
     assert evidence.level_of("disk", point, COST_PER_USER) == disk.per_user
     assert evidence.level_of("memory", point, COST_PER_USER) is None
+    beside = candidates.note(context, candidates.make_candidates_table(context)) or ""
+    assert "no valid window at a lower level misses it" in beside, "some may have none"
+    notes = " ".join(list_notes(context))
+    assert "Licence engine: by the core. Licence backup: by the TB. More users may be" in notes
+    rated = tuple(replace(each, row={**each.row, "rate_per_s": 9.0}) for each in evidence.windows)
+    at_rate = count_priced_users(replace(evidence, windows=rated), "disk", context.limit)
+    assert at_rate == (None, "at a rate there are connections and no users")
     windows = [evidence.value_of(each, COST_PER_MILLION).number
                for each in evidence.valid_at("disk", point)]  # fmt: skip
     assert len(windows) == 4
@@ -147,6 +158,9 @@ def test_measured_power_counts_where_none_is_stated(context: Context) -> None:
     assert costs["disk"].energy_j is None, "that is power.joules_per_order"
     assert "see Power" in costs["disk"].missing["energy per transaction by stated watts"]
     assert not any(path[-1] == "share" and "metered" in path[1] for path, _ in found.list_numbers())
+    assert (facts := context.run.manifest) is not None
+    run = replace(context.run, manifest=facts.model_copy(update={"pricing": some}))
+    assert [*describe_costs(replace(context, run=run))] == [], "nobody measures it any more"
     full = add_measured_power(always, evidence, at(13), {})
     assert price_candidate(full, "memory").kwh == pytest.approx(1.5 * 8.0 * 120)
     assert add_measured_power(PRICING, evidence, at(13), idle_w) is PRICING
@@ -169,10 +183,19 @@ def test_at_the_equal_price_work_costs_the_same(context: Context) -> None:
     by, ratio = compare_prices(PRICING.model_copy(update={"items": items}), disk, memory)
     assert by == "transaction"
     assert ratio == pytest.approx(1)
+    assert "items that memory has and disk has not." in " ".join(describe_costs(context))
+    shared = priced(items={"half": {"for": ["memory", "other"], "purchase": 1000.0, "life": 5.0,
+                    "rest": 0.0, "share": "50%"}, "all": {"maintenance": 9.0}})  # fmt: skip
+    alone = [
+        replace(each, yearly=price_candidate(shared, each.candidate)) for each in (disk, memory)
+    ]
+    even = find_break_even(shared, *alone)
+    assert even.factor is not None
+    assert even.purchase == pytest.approx(1000 * even.factor), "what it costs, whoever bears it"
     free = priced(items={"volume": {"for": ["memory"], "list": "gp3", "gb": 0.0, "iops": 1.0,
                                     "mb_s": 1.0}, "all": {"maintenance": 9.0}})  # fmt: skip
     alone = [replace(each, yearly=price_candidate(free, each.candidate)) for each in (disk, memory)]
-    assert "costs nothing" in (find_break_even(free, *alone).because or "")
+    assert "cost nothing" in (find_break_even(free, *alone).because or "")
     alike = PRICING.model_copy(update={"items": {"server": PRICING.items["server"]}})
     assert find_break_even(alike, disk, memory).because == "it has no priced item of its own"
 
@@ -197,6 +220,27 @@ def test_inputs_are_ranked_by_what_they_change() -> None:
     assert "duty.load" not in names, "the power of the rest is not stated"
     assert by_name["duty.hours"].high_input == 8784, "no year has more hours"
     assert not {"items.lasting.rest", "items.lasting.purchase"} & {*names}, "worth more than new"
+
+
+def test_a_title_says_what_an_input_was_varied_by_and_rounding_is_no_change(
+    context: Context,
+) -> None:
+    """A load of 90 % has 11 % more at most; what all pay alike does not matter."""
+    items = {f"{name}-{number}": {"for": [name], "watts": 10.3, "idle_watts": idle}
+             for name, idle in (("disk", 10.3), ("memory", 0.0))
+             for number in range(10)}  # fmt: skip
+    site, duty = {"pue": 1.1, "energy_price": 0.1}, {"hours": 8000.0, "load": "90%"}
+    facts = context.run.manifest
+    assert facts is not None
+    pricing = priced(site=site, duty=duty, items=items)
+    run = replace(context.run, manifest=facts.model_copy(update={"pricing": pricing}))
+    [figure] = _draw_figures(replace(context, run=run))
+    assert isinstance(figure, Figure)
+    assert "duty.load matters most: " in figure.title
+    assert " with 20 % less of it, " in figure.title
+    assert figure.title.endswith(" with 11 % more")
+    named = {row["input"] for row in figure.table.frame.to_dicts()}
+    assert not {"site.pue", "site.energy_price", "duty.hours"} & named
 
 
 def test_prices_are_kept_as_they_were_read(tmp_path: Path) -> None:

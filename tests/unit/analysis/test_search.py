@@ -17,6 +17,7 @@ from stithy.analysis.capacity import (
     find_capacity,
     list_trials,
 )
+from stithy.analysis.cost import count_priced_users
 from stithy.analysis.evidence import Window
 from stithy.analysis.findings import answer_question, list_findings
 from stithy.analysis.verdict import PrimaryComparison
@@ -92,12 +93,18 @@ LATE = [flags.DRIVER_LATE]
     ([], None, UsersWithinTarget(None, missing_because="the run has no window yet")),
     (window("a", 1, [0.2, 0.2]), Search(LIMIT, 1, 8),
      UsersWithinTarget(1, open_because="its search was interrupted")),
+    ([*window("a", 1, [0.2]), *window("a", 4, [1.5])], Search(LIMIT, 1, 8),
+     UsersWithinTarget(1, 4, open_because="its search was interrupted")),
 ])  # fmt: skip
 def test_users_within_a_target_are_a_measured_level_or_a_reason(
     windows: list[Window], search: Search | None, known: UsersWithinTarget
 ) -> None:
     """Missing, and never 0; at least so many where no level beyond is known."""
-    assert count_users_within(replace(evidence(windows), search=search), "a", LIMIT) == known
+    of = replace(evidence(windows), search=search)
+    assert count_users_within(of, "a", LIMIT) == known
+    if known.level is not None:
+        is_sure = known.not_at is not None and known.open_because is None
+        assert count_priced_users(of, "a", LIMIT)[0] == (known.level if is_sure else None)
 
 
 def found(*windows: Window, search: Search = SEARCH) -> Any:

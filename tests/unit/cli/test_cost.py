@@ -133,7 +133,10 @@ def test_costs_are_thresholds_and_compared_with_other_runs(
     assert "cost.site.admin_hours: 10 and 99" in shown
     assert shown.count("Cost per million") == 4
     items = {"drive": PRICING.items["drive"].model_copy(update={"candidates": ["memory"]})}
-    foreign = PRICING.model_copy(update={"currency": "CHF", "items": items})
+    engine = PRICING.licences["engine"].model_copy(update={"per": "host"})
+    foreign = PRICING.model_copy(update={
+        "currency": "CHF", "items": items, "licences": {**PRICING.licences, "engine": engine}
+    })  # fmt: skip
     abroad = build(tmp_path / "abroad", seed=3, pricing=foreign)
     assert run(["compare", root, abroad, "--json"]) == 0
     [pair] = json.loads(capsys.readouterr().out)["comparisons"]
@@ -141,7 +144,8 @@ def test_costs_are_thresholds_and_compared_with_other_runs(
     assert {(each["ratio"], each["missing_because"]) for each in found} == {
         (None, "the amounts are in EUR and CHF")
     }
-    assert "cost.items.drive.for" in {each["name"] for each in pair["reported"]}
+    differing = {each["name"] for each in pair["reported"]}
+    assert {"cost.items.drive.for", "cost.licences.engine.per"} <= differing
 
 
 def test_a_cost_that_nothing_is_stated_for_cannot_be_asked() -> None:
@@ -153,12 +157,15 @@ def test_a_cost_that_nothing_is_stated_for_cannot_be_asked() -> None:
     )
     duty = ("source: q,", "source: q, duty: {hours: 8760, load: 100%},")
     target = ("  ramp_up", "  limit: p95 of all <= 1 s\n  ramp_up")
+    rate = ("  ramp_up", "  rate: 9/s\n  ramp_up")
+    no_users = "use a `pace` instead of a rate: connections are no users"
     for metric, changes, remedy in (
         ("per_million", (), "add the section `cost` with its `duty`"),
         ("per_million", (priced,), "add the section `cost` with its `duty`"),
         ("per_million", (priced, duty), None),
         ("per_user", (priced,), "add `load.limit`, such as `limit: p95 of all <= 1 s`"),
         ("per_user", (priced, target), None),
+        ("per_user", (priced, target, rate), no_users),
     ):
         asked = study(("study:", f"thresholds: [disk.cost.{metric}_at_4 <= 9]\nstudy:"), *changes)
         found = [

@@ -19,6 +19,8 @@ from stithy.analysis.cost import (
     price_candidate,
     rank_inputs,
 )
+from stithy.power import METERS
+from stithy.power import STATED as PROFILED
 from stithy.pricing.keys import Pricing
 from stithy.report.blocks import (
     Absent,
@@ -44,7 +46,7 @@ from stithy.report.words.wording import (
     format_plural,
 )
 from stithy.statements import Statement, Styled, join_parts
-from stithy.units import format_list
+from stithy.units import format_list, format_share
 
 TERMS_MOST = 5
 
@@ -84,12 +86,14 @@ def _describe_year(yearly: YearlyCost, currency: str) -> str:
 
 NAME = "cost"
 STATED = "Energy is that of stated watts, not measured; that of a transaction is without PUE."
+WITHIN = "More users may be within the target, up to the next measured level: a user may cost less."
 METERED = (
     "Energy is that of the meters of this run, and of what they see, at the mean of the level. "
     "Idle is the machine before the first window, without a server that Stithy starts: idle hours "
     "with a running database take more. A meter that sees the storage of several candidates counts "
     "all of it in each."
 )
+UNITS = {"vm": "VM", "tb": "TB"}
 OLD_YEARS = 2
 """Prices that are older when a run begins are said to be."""
 
@@ -120,7 +124,8 @@ def describe_costs(context: Context) -> Iterator[str]:
     """Say what each candidate costs, what that makes of a user, and which price would be equal."""
     pricing = context.pricing
     assert pricing is not None  # who asks for sentences has prices
-    yield from describe_years(pricing, [cost.candidate for cost in context.costs])
+    known = [cost.candidate for cost in context.costs if cost.yearly.total is not None]
+    yield from describe_years(pricing, known)
     yield from describe_ratio(context)
     if context.cost_pair is None:
         return
@@ -150,12 +155,12 @@ def _describe_even(even: BreakEven, currency: str) -> Iterator[str]:
         return
     bought = ""
     if even.purchase is not None:
-        bought = Statement(", which are then bought for {even_purchase} {currency}",
+        bought = Statement("; those that are bought then cost {even_purchase} {currency} new",
                            even_purchase=Styled(even.purchase, format_money(even.purchase)),
                            currency=currency)  # fmt: skip
     yield Statement(
         "A {by} would cost the same on {candidate} as on {against} with {even_factor} times the "
-        "prices of the items that {candidate} alone has{bought}.",
+        "prices of the items that {candidate} has and {against} has not{bought}.",
         by=even.by, candidate=even.candidate, against=even.against,
         even_factor=Styled(even.factor, format_factor(even.factor)), bought=bought,
     )  # fmt: skip
@@ -179,8 +184,15 @@ def list_notes(context: Context) -> Iterator[str]:
     for name, item in pricing.items.items():
         if (priced := item.price_list) is not None:
             yield f"Prices of {name}: {priced.title}, {priced.date} ({priced.source})."
+    for name, licence in pricing.licences.items():
+        yield f"Licence {name}: by the {UNITS.get(licence.per, licence.per)}."
+    if any(cost.per_user is not None for cost in context.costs):
+        yield WITHIN
     if any(cost.yearly.watts is not None for cost in context.costs):
         yield STATED if pricing.states_watts else METERED
+        meters = context.run.detail(METERS.name)
+        if not pricing.states_watts and (meters["stated"] & meters["counted"]).any():
+            yield PROFILED
     begun = datetime.fromtimestamp(manifest.started_at_s, UTC).date()
     years = (begun - pricing.stated_at).days / 365.25
     if years > OLD_YEARS:
@@ -278,13 +290,14 @@ def _draw_figures(context: Context) -> list[Drawn]:
     return [
         drawing.figure(
             context, "cost-inputs",
-            f"{what} is {shown(found)}; {most.name} matters most: {shown(most.low)} with {share} "
-            f"less of it, {shown(most.high)} with {share} more",
+            f"{what} is {shown(found)}; {most.name} matters most: {shown(most.low)} with "
+            f"{format_share(1 - most.low_input / most.value)} less of it, {shown(most.high)} with "
+            f"{format_share(most.high_input / most.value - 1)} more",
             _draw_inputs(drawing, drawn, found, what), _make_inputs_table(swings, found, what),
             caption=f"{what} with each input by itself {share} lower (−) and higher (+), the most "
             "important first. The line is the value with all inputs as stated. A PUE stays at 1 at "
             "least, a share at 100 % and a year at its hours at most; left out are more than a "
-            "price list sells, and a rest above its price."
+            "price list sells, a rest above its price, and the load where idle power is not stated."
             + " All inputs are in the data file." * (len(swings) > len(drawn)),
             description="Tornado chart: one bar for each input of the cost, from the answer with "
             "less of it to that with more of it.",

@@ -97,7 +97,7 @@ def note(context: Context, reported: PageTable) -> str | None:
     if context.limit is not None:
         parts = [
             f"Users within target ({context.limit.text}) is the highest measured level whose valid "
-            "windows all meet the target. All lower levels meet it, too."
+            "windows all meet the target; no valid window at a lower level misses it."
         ]
     if sources:
         other = "of other devices " if len(sources) > 1 else ""
