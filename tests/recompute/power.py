@@ -3,6 +3,7 @@
 What the idle machine drew is in the table of meters alone, which is its rawest file.
 """
 
+import math
 import re
 from statistics import fmean
 from typing import Any
@@ -42,9 +43,11 @@ def _draw(files: Files, window: Row, meter: Row) -> tuple[float | None, float]:
         "FROM series WHERE collector = 'power' AND window_id = ? AND subject = ?"
     )
     rows = files.rows(sql, (meter["every_s"], window["window_id"], meter["meter"]))
-    known = [each for each in rows if each["value"] is not None and window["measure_from_s"]
-             <= each["at_s"] - each["covered"] / 2 < window["measure_to_s"]]  # fmt: skip
-    due = max(1, int(window["measured_s"] / meter["every_s"]))
+    own = [each for each in rows if window["measure_from_s"]
+           <= each["at_s"] - each["covered"] / 2 < window["measure_to_s"]]  # fmt: skip
+    known = [each for each in own if each["value"] is not None]
+    due = window["measured_s"] / meter["every_s"]
+    due = max(1, int(due), min(len(own), math.ceil(due)))
     share = min(1.0, len(known) / due)
     if share < SHARE_LEAST:
         return None, share

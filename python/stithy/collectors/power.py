@@ -39,7 +39,10 @@ class MeterReadings(LiveCollector):
     def sample(self) -> Sequence[Sample]:
         now_s = self._clock.monotonic_s()
         asked = [name for name, due_s in self._due_s.items() if now_s >= due_s - EARLY_S]
-        self._due_s |= {name: now_s + self._meters[name].keys.every_s for name in asked}
+        for name in asked:
+            due_s, every_s = self._due_s[name], self._meters[name].keys.every_s
+            # From when it was due: each 2.5 s means after 3 s, then after 2 s.
+            self._due_s[name] = every_s + (due_s if now_s - due_s < every_s else now_s)
         found = [self._read(name) for name in asked]
         first, self._primed = not self._primed, True
         return [] if first else found

@@ -76,6 +76,7 @@ class ExporterKeys(FrozenModel):
     )
     candidates: tuple[str, ...] | None = Field(
         default=None,
+        min_length=1,
         strict=False,
         json_schema_extra={"default": "all"},
         description="The candidates in whose windows it is read.",

@@ -65,10 +65,12 @@ class Hwmon(Meter):
 
     def open(self, keys: Any, scope: Scope) -> LiveMeter:
         """Find the chip by its name."""
-        for chip in sorted((scope.sys / "class/hwmon").glob("hwmon*")):
-            if read_text(chip / "name") == keys.hwmon:
-                return _open_sensor(chip, keys.sensor, scope)
-        raise Unreadable(f"no chip of hwmon is called {keys.hwmon}")
+        chips = sorted((scope.sys / "class/hwmon").glob("hwmon*"))
+        named = [chip for chip in chips if read_text(chip / "name") == keys.hwmon]
+        if len(named) == 1:
+            return _open_sensor(named[0], keys.sensor, scope)
+        number = "no chip of hwmon is" if not named else f"{len(named)} chips of hwmon are"
+        raise Unreadable(f"{number} called {keys.hwmon}")
 
 
 def _open_sensor(chip: Path, sensor: str, scope: Scope) -> LiveMeter:

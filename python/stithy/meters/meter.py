@@ -82,6 +82,7 @@ class MeterKeys(FrozenModel):
     )
     candidates: tuple[str, ...] | None = Field(
         default=None,
+        min_length=1,
         strict=False,
         json_schema_extra={"default": "all"},
         description="The candidates whose windows it measures, such as those in its enclosure.",

@@ -64,7 +64,10 @@ class DriveModel(Meter):
     name = "model"
     keys = ModelKeys
     sees = "the emulated drives, by the watts that their profiles state"
-    misses = "anything but the drives; one request at a time counts as much as many"
+    misses = (
+        "anything but the drives, nor what their write caches do later; one request at a time "
+        "counts as much as many"
+    )
     resolution = "as stated"
     is_stated = True
 

@@ -5,6 +5,7 @@ A mean is that of the samples whose time lies within; the middle of what a sampl
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from statistics import fmean
 
 from stithy.collectors.collector import Collector, Scope, TimedSample
@@ -83,7 +84,9 @@ def average_draw(
             before_s = reading.at_s
     known = [(reading.sample.value, covered_s) for covered_s, reading in own
              if reading.sample.value is not None]  # fmt: skip
-    share = min(1.0, len(known) / max(1, int((to_s - from_s) / every_s)))
+    # A window of 19 s holds one or two samples of 10 s: of two that were due, one is half.
+    due = (to_s - from_s) / every_s
+    share = min(1.0, len(known) / max(1, int(due), min(len(own), ceil(due))))
     if share >= SAMPLED_LEAST:
         values, weights = zip(*known, strict=True)
         return MeanPower(fmean(values, weights), len(known), share)

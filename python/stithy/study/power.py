@@ -139,6 +139,12 @@ def _find_miscounted(study: "Study", power: Power) -> Iterator[Violation]:
         if len(parts) > 1:
             what = f"{' and '.join(sorted(parts))} measure the same server twice"
             yield Violation(what, "name one of them", None, (NAME, "total"))
+        alike = {"sees": None, "every_s": 1.0, "candidates": None}
+        keys = [meter.keys.model_copy(update=alike) for meter in counted.values()]
+        for place, name in enumerate(counted):
+            if keys[place] in keys[:place]:
+                right = "leave it out: its watts would be added twice"
+                yield Violation("a meter that is counted already", right, name, (NAME, "total"))
 
 
 def _list_asked(study: "Study") -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -115,6 +115,9 @@ def test_hwmon_reads_watts_or_a_counter_that_may_begin_anew(tmp_path: Path) -> N
         live.read_w()
     of.clock.sleep_s(1.0)
     assert live.read_w() == 0
+    write(tmp_path, {"class/hwmon/hwmon4/name": "power_meter\n"})
+    with pytest.raises(Unreadable, match="2 chips of hwmon are called power_meter"):
+        read(given(hwmon="power_meter"), scope(tmp_path))
 
 
 # ipmitool 1.8.18 dcmi power reading, of a server whose statistics began at a reset.
@@ -376,3 +379,10 @@ def test_the_collector_asks_each_meter_when_it_is_due(tmp_path: Path) -> None:
     write(tmp_path, {f"{chip}/power1_input": "-5000000\n"})
     of.clock.sleep_s(2.0)
     assert "no power that a machine draws" in (live.sample()[0].missing_because or "")
+    odd = create(replace(of, meters={"odd": given(hwmon="psu", every="2.5 s")}))
+    odd.sample()
+    taken = 0
+    for _ in range(60):
+        of.clock.sleep_s(1.0)
+        taken += len(odd.sample())
+    assert taken == 24, "as many as a mean needs"

@@ -13,14 +13,16 @@ from fakes.clock import FakeClock, HurriedClock
 from fakes.hammer import START_S, FakeHammer
 from fakes.plugs import plugged_in
 from recompute.walk import recompute
+from stithy.activities.power.report import describe_equal_load, describe_meters, list_meters
 from stithy.collectors.collector import Sample, TimedSample
 from stithy.errors import PreconditionError
 from stithy.meters.meter import EnergyCounter, GivenMeter, Meter
 from stithy.plan.expand import expand, nullify_study
-from stithy.power import ABOVE_IDLE_W, JOULES, MARGINAL, MEAN_W, METERS, SAMPLED
+from stithy.power import ABOVE_IDLE_W, JOULES, MARGINAL, MEAN_W, METERS, SAMPLED, STATED
 from stithy.registry import plugins
 from stithy.report.context import make_context
 from stithy.report.exports import ExportFormat
+from stithy.report.sections.cost import list_notes
 from stithy.results.files import read_manifest, read_rows, read_run
 from stithy.results.tables import SERIES, VALUES
 from stithy.run.power import average_draw, list_draws
@@ -74,6 +76,9 @@ def test_a_mean_needs_nine_of_ten_samples() -> None:
     assert (few.watts, few.missing_because) == (None, why)
     slow = average_draw("wall", _meter(every="5 s"), readings, 97.0, 110.0)
     assert slow.share == 1.0
+    halves = [_sample(105.0, 50.0), _sample(115.0, None)]
+    half = average_draw("wall", _meter(every="10 s"), halves, 100.0, 119.0)
+    assert (half.watts, half.share) == (None, 0.5), "of two that were due"
 
 
 def test_a_mean_of_a_counter_is_its_energy_by_its_time() -> None:
@@ -192,6 +197,15 @@ def test_a_report_says_what_meters_see_and_compares_at_equal_load(ran: FakedRun)
     assert facts.comparability["meters"] == "plug: file (what its writer measures)"
     power = text.partition("## Power\n")[2].partition("\n## ")[0]
     assert re.search(r"At equal load \(at 2 users\), a draws 10\d W and b draws 10\d W\.", power)
+    context = make_context(read_run(ran.out))
+    rows = [{**row, "stated": row["meter"] == "side", "counted": True}
+            for row in list_meters(context)]  # fmt: skip
+    [equal] = describe_equal_load(context, rows)
+    assert equal.endswith(" W, in part by the watts that drive profiles state.")
+    assert STATED not in [*describe_meters(list_meters(context)), *list_notes(context)]
+    known = context.run.detail(METERS.name)
+    context.run._details[METERS.name, None] = known.with_columns(stated=pl.lit(True))
+    assert STATED in [*list_notes(context)], "energy that profiles state is not measured"
     assert "- plug (file) measures what its writer measures. It does not see anything else" in power
     assert re.search(r"\| 2 \| b \| 10\d W \| .* W \| [\d.]+ J \| .* J \| 100 % \|", power)
     assert re.search(
@@ -265,6 +279,11 @@ OF = "study:", "power: {{meters: {{{}}}{}}}\nstudy:"
     ("w: {tasmoto: 1}", "", ["power.meters.w"]),
     ("w: {file: /x}", "", ["power.meters.w"]),
     ("w: {rapl: [package], every: 1 min}", "", ["power.meters.w.every"]),
+    ("w: {shelly: 'http://x'}, v: {shelly: 'http://x', sees: it}", ", total: [w, v]",
+     ["power.total"] * 2),
+    ("w: {rapl: [package, core]}", "", ["power.meters.w.rapl"]),
+    ("w: {rapl: [p]}", "", ["power.meters.w.rapl"]),
+    ("w: {rapl: [package], candidates: []}, v: {ipmi: local}", "", ["power.meters.w.candidates"]),
     ("", "", ["power.meters"]),
 ], ids=str)  # fmt: skip
 def test_meters_that_cannot_be_added_up_are_refused(

@@ -32,6 +32,7 @@ SECTION = "collect:\n  exporters:\n    db: "
 
 @pytest.mark.parametrize(("study", "exporter", "line", "why"), [
     (BY_URL, "{url: http://a/m, candidates: [c]}", 10, "a candidate that the study does not"),
+    (BY_URL, "{url: http://a/m, candidates: []}", 10, "empty"),
     (BY_URL, "ftp://a/metrics", 10, "not the address of a page"),
     (BY_URL, "{url: http://a/m, evry: 5 s}", 10, "unknown key"),
     (BY_URL, "{url: http://a/m, every: 2 min}", 10, "too large"),

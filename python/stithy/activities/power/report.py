@@ -7,7 +7,7 @@ from stithy.activities.power.declared import METRICS
 from stithy.analysis.evidence import Evidence
 from stithy.metrics import ALL, Quantity
 from stithy.point import Point
-from stithy.power import ABOVE_IDLE_W, JOULES, MARGINAL, MEAN_W, METERS, NAME, SAMPLED
+from stithy.power import ABOVE_IDLE_W, JOULES, MARGINAL, MEAN_W, METERS, NAME, SAMPLED, STATED
 from stithy.report.blocks import (
     Block,
     Drawn,
@@ -74,7 +74,8 @@ def describe_equal_load(context: Context, meters: Sequence[Row]) -> Iterator[str
             "power is not compared at equal load."
         )
         return
-    stated = any(meter["stated"] for meter in meters if meter["meter"] == ALL)
+    counted = [meter["stated"] for meter in meters if meter["counted"] and meter["meter"] != ALL]
+    part = "" if all(counted) else ", in part"
     values = {name: evidence.level_of(name, point, Quantity(MEAN_W)) or 0.0
               for name in evidence.candidates}  # fmt: skip
     parts = [Statement("{candidate} draws {mean_w}", candidate=name,
@@ -83,7 +84,7 @@ def describe_equal_load(context: Context, meters: Sequence[Row]) -> Iterator[str
     yield Statement(
         "At equal load ({where}), {parts}{how}.",
         where=point.at(context.level_unit), parts=join_list(parts),
-        how=" by the watts that drive profiles state" if stated else "",
+        how=f"{part} by the watts that drive profiles state" if any(counted) else "",
     )  # fmt: skip
 
 
@@ -96,7 +97,7 @@ def describe_meters(meters: Sequence[Row]) -> Iterator[str]:
     )
     yield from said
     if any(row["stated"] for row in meters):
-        yield "Watts of drive profiles are statements, not measurements."
+        yield STATED
 
 
 def _make_tables(page: Page) -> Iterator[PageTable]:
