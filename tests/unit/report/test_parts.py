@@ -201,6 +201,10 @@ def test_a_load_is_told_by_its_nominal_rate(tmp_path: Path) -> None:
         def get_nominal_rate(self, size: Size) -> float:
             return 1000.0
 
+    class PerWarehouse(OrderEntry):
+        def get_nominal_rate(self, size: Size) -> float:
+            return 2000.0 * size["warehouses"]
+
     def says(most: float) -> str:
         rates = {"w-disk-u4-b0": {"headline_per_min": most}}
         of = run(tmp_path / str(most), candidates=("disk",), changes=rates)
@@ -209,9 +213,14 @@ def test_a_load_is_told_by_its_nominal_rate(tmp_path: Path) -> None:
         assert [*describe_nominal(of.manifest, ORDER_ENTRY, windows)] == []
         return str(*describe_nominal(of.manifest, Rated(**vars(ORDER_ENTRY)), windows))
 
-    assert "had 0.50 to 0.50 times the nominal NOPM of its size, 1,000." in says(500.0)
+    assert "had 0.50 times the nominal NOPM of its size, 1,000." in says(500.0)
     assert "allows at most 1.02 times" not in says(1020.0)
     assert "allows at most 1.02 times" in says(1030.0)
+    sizes = _varied(tmp_path / "sizes", "workload.warehouses", (1, 5), (1.0, 5.0))
+    assert sizes.manifest is not None
+    rated = PerWarehouse(**vars(ORDER_ENTRY))
+    [said] = describe_nominal(sizes.manifest, rated, sizes.evidence.windows)
+    assert said.startswith("The load had 0.50 times the nominal NOPM of its size, 2,000 to 10,000.")
 
 
 def test_windows_that_were_not_needed_are_not_missing(tmp_path: Path) -> None:

@@ -307,8 +307,8 @@ def _describe(drive: DriveFacts) -> str:
     model = ""
     if drive.scale != 1:
         model = (
-            f" It is a scale model of {format_scale(drive.scale)}: capacity, IOPS and bandwidth "
-            "are divided, and latencies are kept."
+            f" It is a scale model of {format_scale(drive.scale)}: capacity, IOPS, bandwidth and "
+            "watts are divided, and latencies are kept."
         )
     assumed = "None of its numbers is assumed."
     if drive.assumed:

@@ -16,10 +16,15 @@ from stithy.point import Point
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show, make_table
-from stithy.report.words.wording import explain_missing, name_upper_bound
+from stithy.report.words.wording import (
+    explain_missing,
+    format_number,
+    format_range,
+    name_upper_bound,
+)
 from stithy.results.manifest import Manifest
 from stithy.results.tables import GONE
-from stithy.statements import Statement, join_list
+from stithy.statements import Statement, Styled, join_list
 from stithy.units import format_list
 from stithy.workloads.workload import Workload
 
@@ -317,8 +322,8 @@ FAR = 1.1
 """Own: above the bound by more than rounding and the ends of a window."""
 
 OF_NOBODY = (
-    "No user begins or awaits {}: these are in the throughput, and in the response times of all "
-    "transactions."
+    "No user begins or awaits {}: they are among all transactions, in their number per minute and "
+    "in their response times."
 )
 
 
@@ -374,11 +379,11 @@ def _describe_uncounted(context: Context, workload: Workload) -> Iterator[str]:
 def _describe_retries(rows: list[Mapping[str, Any]]) -> Iterator[str]:
     known = [row for row in rows if row["retries"] is not None and row["transactions"]]
     if repeated := sum(each["retries"] for each in known):
-        done = sum(each["transactions"] for each in known)
+        per_1000 = 1000 * repeated / sum(each["transactions"] for each in known)
         yield Statement(
-            "{retries:+attempt} {retries:was|were} repeated after conflicts, {per_1000:,.0f} per "
+            "{retries:+attempt} {retries:was|were} repeated after conflicts, {per_1000} per "
             "1,000 transactions. Response times include them.",
-            retries=repeated, per_1000=1000 * repeated / done,
+            retries=repeated, per_1000=Styled(per_1000, format_number(per_1000)),
         )  # fmt: skip
 
 
@@ -432,15 +437,15 @@ def describe_nominal(
     manifest: Manifest, workload: Workload, windows: Sequence[Window]
 ) -> Iterator[Statement]:
     """The rate of windows by what is specified for the size of the database."""
-    sizes = manifest.workload.every_size
-    known = [rate for size in sizes if (rate := workload.get_nominal_rate(size)) is not None]
-    nominal = fmean(known) if known else None
-    column = workload.throughput.known.column
-    times = [
-        window.row[column] / count_servers(window.values) / nominal
-        for window in windows
-        if nominal is not None and window.row[column] is not None
-    ]
+    column, times, rates = workload.throughput.known.column, list[float](), set[float]()
+    for window in windows:
+        varied = {name.removeprefix("workload."): n for name, n in window.point.values.items()}
+        sizes = ({key: int(varied.get(key, number)) for key, number in size.items()}
+                 for size in manifest.workload.every_size)  # fmt: skip
+        known = [rate for size in sizes if (rate := workload.get_nominal_rate(size)) is not None]
+        if known and window.row[column] is not None:
+            rates.add(fmean(known))
+            times.append(window.row[column] / count_servers(window.values) / fmean(known))
     if not times:
         return
     more = (
@@ -448,12 +453,9 @@ def describe_nominal(
         "many."
     )
     yield Statement(
-        f"The load had {{least:,.2f}} to {{most:,.2f}} times the nominal "
-        f"{workload.throughput.label} of its size, {{nominal:,.0f}}."
-        + more
-        * (max(times) > ALLOWED),
-        least=min(times),
-        most=max(times),
-        nominal=nominal,
-        allowed=ALLOWED,
-    )
+        f"The load had {{times}} times the nominal {workload.throughput.label} of its size, "
+        "{rates}." + more * (max(times) > ALLOWED),
+        times=format_range(f"{min(times):,.2f}", f"{max(times):,.2f}"), least=min(times),
+        most=max(times), rates=format_range(f"{min(rates):,.0f}", f"{max(rates):,.0f}"),
+        nominal=min(rates), nominal_most=max(rates), allowed=ALLOWED,
+    )  # fmt: skip
