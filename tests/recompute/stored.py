@@ -102,7 +102,7 @@ def _window(files: Files, name: str, summary: Row) -> Row:
         "first_success_s": summary["connections"]["first_success_s"],
         "gap_s": summary["gaps"]["longest_s"], "gap_from_s": summary["gaps"]["longest_from_s"],
         **{f"user_gap_{k}_s": summary["gaps"][f"user_{k}_s"] for k in ("p50", "p99", "max")},
-        **{k: told.get(k) for k in ("units_touched", "units_total")},
+        **{k: told.get(k) for k in ("units_touched", "units_total", "results_open")},
         "database_bytes": sizes["database_bytes"], "buffer_pool_bytes": sizes["cache_bytes"],
         "driver_nice": driver["nice"], "driver_cpu_s": driver["cpu_s"],
         "driver_run_queue_s": driver["run_queue_delay_s"],

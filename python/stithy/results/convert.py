@@ -217,6 +217,7 @@ def make_window_numbers(
         "user_gap_max_s": summary.gaps.user_max_s,
         "units_touched": summary.workload.get("units_touched"),
         "units_total": summary.workload.get("units_total"),
+        "results_open": summary.workload.get("results_open"),
         "database_bytes": summary.sizes.database_bytes,
         "buffer_pool_bytes": summary.sizes.cache_bytes,
         "driver_nice": summary.driver.nice,

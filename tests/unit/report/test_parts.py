@@ -223,6 +223,13 @@ def test_a_load_is_told_by_its_nominal_rate(tmp_path: Path) -> None:
     assert said.startswith("The load had 0.50 times the nominal NOPM of its size, 2,000 to 10,000.")
 
 
+def test_the_greatest_backlog_of_an_exchange_is_said(tmp_path: Path) -> None:
+    """Of all windows; a workload without an exchange has none."""
+    owing = {"w-disk-u4-b0": {"results_open": 1}}
+    of = run(tmp_path, candidates=("disk",), changes=owing)
+    assert "still owed the results of 1 order at most." in " ".join(describe_specified(of))
+
+
 def test_windows_that_were_not_needed_are_not_missing(tmp_path: Path) -> None:
     """Others that are not there are; a final check that is missing is a flaw."""
     shape: Row = {"repeat": 2, "primary": QUESTION, "left_out": GONE}

@@ -76,7 +76,7 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
         "errors": 4, "error_text": "connection closed", "service_p50_s": 0.006,
         "suppressed_arrivals": 1040, "backlog": 7, "connections_lost": 3, "connections_reopened": 2,
         "first_success_s": 1.25, "driver_nice": -10, "units_touched": 3,
-        "units_total": 10, "database_bytes": 1181116006,
+        "units_total": 10, "results_open": None, "database_bytes": 1181116006,
     }  # fmt: skip
     assert {name: numbers[name] for name in expected} == expected
     assert numbers.keys() <= {
@@ -84,9 +84,10 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     }
     partial = make_window_numbers(_summary("run-summary.partial"), "new-order", None)
     assert (partial["suppressed_arrivals"], partial["buffer_pool_bytes"]) == (None, None)
-    cut = _summary().model_copy(update={"measure_to_s": _summary().measure_from_s, "workload": {}})
-    found = make_window_numbers(cut, "new-order", None)
-    assert (found["headline_per_min"], found["units_touched"]) == (None, None)
+    told = {"measure_to_s": _summary().measure_from_s, "workload": {"results_open": 12}}
+    found = make_window_numbers(_summary().model_copy(update=told), "new-order", None)
+    names = "headline_per_min", "units_touched", "results_open"
+    assert [found[name] for name in names] == [None, None, 12]
 
 
 def test_errors_that_another_activity_causes_on_purpose_are_counted_by_themselves(

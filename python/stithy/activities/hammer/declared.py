@@ -74,6 +74,7 @@ LOAD = Table(
         real("gap_within_s", "s", "by how much `gap_s` may be wrong: by the clocks of agents, and by gaps too short to be listed; null without agents", null=True),
         integer("units_touched", "", "units of the workload's size that users touch, such as rows", null=True),
         integer("units_total", "", "those that were loaded", null=True),
+        integer("results_open", "", "backlog of a market exchange: orders that it had executed when the job ended, and whose results it still owed; null without an exchange", null=True),
         integer("database_bytes", "B", "size of the database at the start of the job", null=True),
         integer("buffer_pool_bytes", "B", "the server's buffer pool", null=True),
         integer("driver_nice", "", "nice value of the hammer; -20 is the highest priority; null if the kernel does not report it", null=True),

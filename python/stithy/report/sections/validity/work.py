@@ -343,6 +343,7 @@ def describe_specified(context: Context) -> tuple[str, ...]:
         *_describe_retries([window.row for window in windows]),
         *_describe_deferred(manifest, workload, types),
         *([OF_NOBODY.format(others)] if others else []),
+        *_describe_exchange(windows),
         *_describe_unit(manifest, workload, windows),
         *describe_nominal(manifest, workload, windows),
         *_describe_unproven(workload),
@@ -404,6 +405,12 @@ def _describe_deferred(
                 "the p95 of its execution {took:duration}.",
                 transaction=name, queued=max(queued), took=max(took),
             )  # fmt: skip
+
+
+def _describe_exchange(windows: Sequence[Window]) -> Iterator[str]:
+    if owed := [n for window in windows if (n := window.row.get("results_open")) is not None]:
+        yield Statement("When a window ended, the market exchange still owed the results of "
+                        "{owed:+order} at most.", owed=max(owed))  # fmt: skip
 
 
 def _describe_unit(
