@@ -1,7 +1,7 @@
 """A made-up machine: what is not said of it is not there, and programs run on this one."""
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -114,6 +114,9 @@ class FakeMachine:
     runner: Runner = field(default_factory=LocalRunner)
     user: ServerUser | None = None
     cpus: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
+
+    def join_io_group(self, name: str, record: Callable[[Path], object]) -> None:
+        """Stay in the group of the tests."""
 
     @property
     def collectors(self) -> Mapping[str, Collector]:

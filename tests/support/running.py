@@ -290,7 +290,7 @@ def left_by(out: Path, *, but_master: bool = False) -> list[str]:
 def is_there(kind: str, facts: Mapping[str, str]) -> bool:
     """Whether a thing of the journal still exists."""
     match kind:
-        case "directory" | "scratch" | "cgroup" | "image":
+        case "directory" | "scratch" | "cgroup" | "io-group" | "image":
             return Path(facts["path"]).exists()
         case "drive" | "cluster":
             return Path(facts["folder"]).exists()

@@ -12,7 +12,7 @@ import ctypes
 import errno
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -92,6 +92,9 @@ class Host(Machine, Protocol):
     def read_counters(self, clock: Clock, pids: Collection[int]) -> ActivityCounters:
         """What others than `pids` and their children have done so far."""
 
+    def join_io_group(self, name: str, record: Callable[[Path], object]) -> None:
+        """Be in a group for I/O where the root group would delay reads of loop devices."""
+
 
 class LocalHost:
     """The machine that this process runs on."""
@@ -114,6 +117,10 @@ class LocalHost:
     @property
     def collectors(self) -> Mapping[str, Collector]:
         return plugins(Collector)
+
+    def join_io_group(self, name: str, record: Callable[[Path], object]) -> None:
+        """Be in a group of this process and what it starts."""
+        resources.join_io_group(name, record)
 
     @property
     def is_root(self) -> bool:

@@ -269,7 +269,7 @@ class Controller:
         `record` gets the path of a new one before it is made. Raises PreconditionError where none
         can be had.
         """
-        if (parent := self._find_parent(proc)) is not None:
+        if (parent := self.find_parent(proc)) is not None:
             path = parent / name
             record(path)
             try:
@@ -290,12 +290,12 @@ class Controller:
             for group, _ in list_parents(proc)
             if self.new in read_text(group / "cgroup.subtree_control").split()
         ]
-        if own := self._find_parent(proc):
+        if own := self.find_parent(proc):
             folders = [own]
         names = " or ".join(f"`{each}`" for each in dict.fromkeys((self.new, self.old)))
         return explain_no_group(folders, f"the controller {names}")
 
-    def _find_parent(self, proc: Path) -> Path | None:
+    def find_parent(self, proc: Path) -> Path | None:
         """Where a group of version 1 may be made; None where the kernel has none that limits."""
         for controllers, own in own_groups(proc):
             for mount in list_mounts(proc):
@@ -408,3 +408,34 @@ def make_throttle(
         else:
             IO.write(path / IO.file, f"{number} rbps={bytes_per_s} wbps={bytes_per_s}")
     return Throttle(IO, path)
+
+
+def join_io_group(
+    name: str, record: Callable[[Path], object], *, proc: Path = Path("/proc")
+) -> None:
+    """Bring this process out of the root group for I/O, with all that it starts from now on.
+
+    A loop device does the requests of the root group one after the other with those that belong to
+    none, as flushes: there reads wait for flushes, whatever the drive below can. `record` gets the
+    path beforehand. Nothing is done where no group of version 1 can be made; version 2 has groups
+    for I/O below its root. Source: drivers/block/loop.c of Linux, `loop_queue_work`.
+    """
+    is_root = any(IO.old in names and own == "/" for names, own in own_groups(proc))
+    if not is_root or (parent := IO.find_parent(proc)) is None:
+        return
+    path = parent / name
+    record(path)
+    with suppress(OSError):  # an ordinary user's drives do without it
+        path.mkdir()
+        (path / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def leave_io_group(path: Path) -> None:
+    """Bring all processes of such a group back to the one above, and remove it. Idempotent.
+
+    Raises OSError where it stays busy.
+    """
+    for pid in read_text(path / "cgroup.procs").split():
+        with suppress(OSError):  # it has ended meanwhile
+            (path.parent / "cgroup.procs").write_text(pid)
+    remove_group(path)

@@ -33,7 +33,7 @@ from stithy.hosts.processes import (
     is_alive,
     list_abandoned_folders,
 )
-from stithy.hosts.resources import remove_group
+from stithy.hosts.resources import leave_io_group, remove_group
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.activity import StepKind
@@ -183,6 +183,7 @@ CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
     "tree": lambda facts: remove_own(Path(facts["volume"]), [facts["name"]], facts["run_id"]),
     "scratch": _remove_scratch,
     "cgroup": lambda facts: remove_group(Path(facts["path"])),
+    "io-group": lambda facts: leave_io_group(Path(facts["path"])),
     "link": lambda facts: DriverLink(facts["tag"], 0.0).remove(),
     "server": _remove_server,
     "shared-memory": lambda facts: get_engine(facts["engine"]).forget(facts),

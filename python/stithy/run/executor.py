@@ -108,7 +108,12 @@ def _write_end(
 def _do_steps(
     context: Context, manifest: ManifestFile, schedule: StepSchedule, forecast: Forecast
 ) -> None:
-    rates = TransactionRates(context)
+    rates, session = TransactionRates(context), context.session
+    if any(map(is_emulated, context.file.study.candidates.values())):
+        session.host.join_io_group(
+            f"stithy-{session.run_id}-io",
+            lambda path: session.books.record("io-group", {"path": str(path)}),
+        )
     try:
         schedule.ask()
         while (started := schedule.next()) is not None:

@@ -9,7 +9,7 @@ from fakes.program import AnsweringRunner, EndingRunner
 from stithy.collectors.collector import Collector
 from stithy.errors import PreconditionError
 from stithy.hosts.host import Host, LocalHost, NamespaceHost
-from stithy.hosts.resources import IO, make_throttle
+from stithy.hosts.resources import IO, join_io_group, make_throttle
 from stithy.hosts.runner import Command
 from stithy.registry import plugins
 from support.kernel import Kernel
@@ -89,6 +89,21 @@ def test_the_whole_disk_under_the_place_is_limited_in_a_group_of_its_own(tmp_pat
     assert (made.path / "blkio.throttle.read_bps_device").read_text() == "254:0 1000"
     assert (made.path / "blkio.throttle.write_bps_device").read_text() == "254:0 1000"
     assert IO.find_problem(proc) is None
+
+
+@pytest.mark.parametrize(("own", "joins"), [("7:blkio:/", True), ("7:blkio:/own", False),
+                                            ("7:memory:/", False)])  # fmt: skip
+def test_only_the_root_group_for_io_is_left(own: str, joins: bool, tmp_path: Path) -> None:
+    """The new one is in the books before it is made; others cost reads nothing."""
+    proc, _, groups = _machine(tmp_path)
+    (proc / "self/cgroup").write_text(f"{own}\n")
+    recorded: list[bool] = []
+    join_io_group("new", lambda path: recorded.append(path.exists()), proc=proc)
+    assert recorded == [False] * joins
+    members = groups / "new/cgroup.procs"
+    assert (members.read_text() if joins else members.exists()) == (
+        str(os.getpid()) if joins else False
+    )
 
 
 def test_in_version_2_the_memory_group_of_the_server_is_limited(tmp_path: Path) -> None:
