@@ -15,8 +15,8 @@ import pytest
 
 from stithy.cluster import daemons, layout
 from stithy.cluster.faults import FAULTS
-from stithy.cluster.image import list_loops
 from stithy.cluster.layout import ask_ceph
+from stithy.drives.bridge import list_loops
 from stithy.errors import Exit
 from stithy.hosts import links
 from stithy.hosts.devices import list_mounts

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.cluster import image
+from stithy.drives import bridge
 from stithy.errors import InfrastructureError
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_ceph]
@@ -18,15 +18,15 @@ def test_a_bridge_that_drops_requests_for_zeros_is_refused(place: Path, discard:
     with file.open("wb") as made:
         made.truncate(2**24)
     try:
-        device = Path(image.attach_through_nbd(
+        device = Path(bridge.attach(
             folder, f"driver=file,node-name=image,filename={file},discard={discard},cache.direct=on"
         ))  # fmt: skip
         if discard == "unmap":
-            image.check(device)
+            bridge.check(device)
         else:
             said = "4 of 512 blocks are wrong after zeros were asked for"
             with pytest.raises(InfrastructureError, match=said):
-                image.check(device)
+                bridge.check(device)
     finally:
-        image.remove(folder)
-    assert not image.list_loops(folder / "device")
+        bridge.remove(folder)
+    assert not bridge.list_loops(folder / "device")

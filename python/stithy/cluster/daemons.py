@@ -25,36 +25,18 @@ from uuid import uuid4
 from stithy.clock import SystemClock
 from stithy.cluster import layout
 from stithy.cluster.layout import ClusterEntry, ask_ceph, call, find_program, read_entry
+from stithy.drives.control import start_daemon
 from stithy.errors import InfrastructureError
 from stithy.hosts import links
 from stithy.hosts.devices import connect_socket, read_text
-from stithy.hosts.host import NAMESPACES, Host, LocalHost, NamespaceHost
+from stithy.hosts.host import NAMESPACES, NamespaceHost
 from stithy.hosts.processes import find_pids_inside, is_held, read_cmdline
-from stithy.hosts.runner import Command, Running
 
 PATIENCE_S, STARTED_S = 60.0, 5.0
 """Own: how long OSDs may take to serve, and the program that starts one to become it."""
 
 HASTY_S, DAMPING_S = 0.05, 1.0
 """Own, and Ceph's own. Source: paxos_propose_interval."""
-
-HERE = LocalHost()
-
-_STARTED: list[Running] = []
-"""Daemons that this process started: kept, so that none becomes a zombie unseen."""
-
-
-def start(folder: Path, words: Sequence[str], host: Host = HERE) -> Running:
-    """Start a program that outlives its starter; what it says goes into the folder."""
-    command = Command(argv=words, directory=folder, detached=True)
-    running = host.runner.start(command, stderr=folder / "errors.txt")
-    _STARTED.append(running)
-    return running
-
-
-def reap_daemons() -> None:
-    """Forget those that have ended."""
-    _STARTED[:] = [started for started in _STARTED if started.poll() is None]
 
 
 def bring_up(
@@ -93,7 +75,7 @@ def bring_up(
 def start_osd(folder: Path, entry: ClusterEntry, osd: int, host: int) -> None:
     """Start one OSD on its host."""
     daemon = [find_program("ceph-osd"), "-c", layout.CONF, "-i", str(osd), "-f"]
-    start(folder, daemon, NamespaceHost(entry.name_namespace(host)))
+    start_daemon(folder, daemon, NamespaceHost(entry.name_namespace(host)).runner)
 
 
 def _start_monitor(folder: Path, entry: ClusterEntry, fsid: str) -> None:
@@ -102,7 +84,7 @@ def _start_monitor(folder: Path, entry: ClusterEntry, fsid: str) -> None:
     call([find_program("monmaptool"), *map_of_it], folder)
     daemon = [find_program("ceph-mon"), "-c", layout.CONF, "-i", "a"]
     call([*daemon, "--mkfs", "--monmap", "monmap", "--keyring", "mon.keyring"], folder)
-    start(folder, [*daemon, "-f"])
+    start_daemon(folder, [*daemon, "-f"])
     set_damping(folder, HASTY_S)
 
 

@@ -1,8 +1,7 @@
 """The image of a volume: its pool by the policy, and its way to a block device.
 
-The kernel's own client is used where it is there. Elsewhere the image goes through QEMU's NBD
-export, nbdfuse and a loop device. QEMU's own FUSE export mixes up concurrent writes, and rbd-fuse
-drops errors: neither is ever used.
+The kernel's own client is used where it is there. Elsewhere the image goes through a bridge from
+QEMU (`drives.bridge`). rbd-fuse drops errors: it is never used.
 
 On that way the kernel asks for zeros by a discard, so a discard of any size must give zeros. librbd
 skips parts of 64 KiB unless it is told not to, and QEMU must not ignore discards. A thick image
@@ -11,30 +10,18 @@ therefore stays allocated because its file system sends none (`VolumeSpec.whole`
 Ways from an image to a block device by the kernel's own clients: krbd, or nbd with librbd.
 Each is used only where the kernel has it by now: no module is loaded. A mapped device is found
 again by the name of its image, which no other image has.
-
-Whether a block device gives back what was written to it while many write at once.
-Bridges from user space to the kernel have mixed up the buffers of concurrent writes. Eight writers
-write blocks that no other block equals, and every block is read back. Then the kernel is asked for
-zeros in the middle of them, as file systems do: a bridge that makes a discard of this, and drops
-discards or skips small ones, leaves old data where a file system counts on zeros.
 """
 
-import ctypes
 import json
-import mmap
 import os
-import secrets
 import shutil
 import signal
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.clock import SystemClock
 from stithy.cluster import daemons
-from stithy.cluster.daemons import start
 from stithy.cluster.layout import (
     ENTRY,
     IMAGE,
@@ -48,15 +35,16 @@ from stithy.cluster.layout import (
     ClusterEntry,
     RedundancyPolicy,
     ask_ceph,
-    call,
     find_program,
     list_folders,
     read_entry,
     run_rbd,
     write_told,
 )
+from stithy.drives import bridge
+from stithy.drives.control import reap_programs
 from stithy.errors import InfrastructureError, PreconditionError
-from stithy.hosts.devices import list_mounts, read_text
+from stithy.hosts.devices import read_text
 from stithy.hosts.processes import (
     DELETED,
     end,
@@ -70,9 +58,6 @@ from stithy.hosts.runner import Command, LocalRunner
 OWN = Access()
 """To a laboratory cluster, in its folder."""
 
-SOCKET = "nbd.sock"
-CONNECTIONS = 4
-PATIENCE_S = 30.0
 FENCE_S = 600.0
 """Own: the image answers when the cluster has found out which hosts are dead."""
 
@@ -130,9 +115,9 @@ def attach(folder: Path, entry: ClusterEntry, access: Access = OWN) -> str:
     if by_kernel:
         return by_kernel
     conf = IMAGE_CONF if access == OWN else write_told(folder, Path(access.conf), access.user)
-    node = f"driver=rbd,node-name=image,pool={entry.pool},image={entry.image}"
+    node = f"driver=rbd,node-name={bridge.NODE},pool={entry.pool},image={entry.image}"
     options = f"conf={conf},user={access.user},discard=unmap,cache.direct=on"
-    return attach_through_nbd(folder, f"{node},{options}")
+    return bridge.attach(folder, f"{node},{options}")
 
 
 def attach_again(folder: Path, entry: ClusterEntry) -> str:
@@ -143,43 +128,13 @@ def attach_again(folder: Path, entry: ClusterEntry) -> str:
     """
     cut_image_off(folder, entry)
     detach(folder, [entry.image])
-    for name in (SOCKET, "device"):
+    for name in (bridge.SOCKET, bridge.DEVICE):
         (folder / name).unlink(missing_ok=True)
     shown = run_rbd(folder, "lock", "list", "--format", "json", f"{entry.pool}/{entry.image}",
                     timeout_s=FENCE_S)  # fmt: skip
     for lock in json.loads(shown):
         ask_ceph(folder, "osd", "blocklist", "add", lock["address"])
     return attach(folder, entry)
-
-
-def attach_through_nbd(folder: Path, options: str) -> str:
-    """The block device of QEMU's node `image`, by its options; all of it is found by `folder`."""
-    server = f"addr.type=unix,addr.path={SOCKET},max-connections={4 * CONNECTIONS}"
-    export = "type=nbd,id=export,node-name=image,name=image,writable=on"
-    words = ["--blockdev", options, "--nbd-server", server, "--export", export]
-    start(folder, [find_program("qemu-storage-daemon"), *words])
-    _wait_for(folder / SOCKET, folder, lambda: (folder / SOCKET).exists())
-    file = folder / "device"
-    file.touch(mode=0o600)
-    address = f"nbd+unix:///image?socket={SOCKET}"
-    start(folder, [find_program("nbdfuse"), "-C", str(CONNECTIONS), "device", address])
-    _wait_for(file, folder, lambda: file.stat().st_size > 0)
-    words = ["--direct-io=on", "--sector-size", "4096", "-f", "--show", str(file)]
-    return call([find_program("losetup"), *words]).strip()
-
-
-def _wait_for(what: Path, folder: Path, there: Callable[[], bool]) -> None:
-    clock = SystemClock()
-    until_s = clock.monotonic_s() + PATIENCE_S
-    while not there():
-        if clock.monotonic_s() > until_s:
-            said = (folder / "errors.txt").read_text(errors="replace").strip().splitlines()[-2:]
-            raise InfrastructureError(
-                f"{what.name} did not appear" + "".join(f": {text}" for text in said),
-                where=str(folder),
-                remedy="install what `stithy doctor` says is missing, and try again",
-            )
-        clock.sleep_s(0.05)
 
 
 ANSWER_S = 30.0
@@ -262,81 +217,7 @@ def _read_output(words: list[str], folder: Path | None) -> str | None:
     return finished.stdout.strip() if finished.code == 0 else None
 
 
-BLOCK_BYTES = 4096
-WRITERS = 8
-BLOCKS = 64
-"""Of each writer."""
-
-ZEROED = range(9, 13)
-"""Blocks of which zeros are asked for: fewer than what discards are rounded to, and not aligned."""
-
-PUNCH_HOLE_KEEP_SIZE = 3
-"""Which of a block device asks for zeros. Source: fallocate(2), and blkdev_fallocate of Linux."""
-
-_LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-def check(device: Path) -> None:
-    """Raise InfrastructureError where a block comes back as another; what lay there is lost."""
-    seed = secrets.token_bytes(16)
-    descriptor = os.open(device, os.O_RDWR | os.O_DIRECT)
-    try:
-        with ThreadPoolExecutor(max_workers=WRITERS) as pool:
-            list(pool.map(lambda writer: _write(descriptor, writer, seed), range(WRITERS)))
-        os.fsync(descriptor)
-        _refuse(
-            _count_wrong_blocks(descriptor, seed), "came back as others than were written", device
-        )
-        # Not 0 where the device has no request for zeros, and the kernel writes them.
-        begin, size = (ctypes.c_int64(n * BLOCK_BYTES) for n in (ZEROED.start, len(ZEROED)))
-        if _LIBC.fallocate(descriptor, PUNCH_HOLE_KEEP_SIZE, begin, size) == 0:
-            wrong = _count_wrong_blocks(descriptor, seed, ZEROED)
-            _refuse(wrong, "are wrong after zeros were asked for", device)
-    finally:
-        os.close(descriptor)
-
-
-def _refuse(wrong: int, how: str, device: Path) -> None:
-    if wrong:
-        raise InfrastructureError(
-            f"{wrong} of {WRITERS * BLOCKS} blocks {how}",
-            where=str(device),
-            remedy="do not use this way to the image: upgrade QEMU and libnbd, or use a kernel "
-            "with rbd",
-        )
-
-
-def _make_pattern(block: int, seed: bytes) -> bytes:
-    return (seed + block.to_bytes(16, "big")) * (BLOCK_BYTES // 32)
-
-
-def _write(descriptor: int, writer: int, seed: bytes) -> None:
-    """Every eighth block, so that neighbours are written by others at the same time."""
-    with mmap.mmap(-1, BLOCK_BYTES) as buffer:
-        for block in range(writer, WRITERS * BLOCKS, WRITERS):
-            buffer[:] = _make_pattern(block, seed)
-            os.pwrite(descriptor, buffer, block * BLOCK_BYTES)
-
-
-def _count_wrong_blocks(descriptor: int, seed: bytes, zeroed: range = range(0)) -> int:
-    """How many blocks hold neither what was written nor, those of `zeroed`, zeros."""
-    wrong = 0
-    with mmap.mmap(-1, WRITERS * BLOCK_BYTES) as buffer:
-        for first in range(0, WRITERS * BLOCKS, WRITERS):
-            os.preadv(descriptor, [buffer], first * BLOCK_BYTES)
-            for block in range(first, first + WRITERS):
-                right = bytes(BLOCK_BYTES) if block in zeroed else _make_pattern(block, seed)
-                wrong += buffer.read(BLOCK_BYTES) != right
-            buffer.seek(0)
-    return wrong
-
-
-BLOCK = Path("/sys/block")
 IMAGE_ANSWER_S = 10.0
-PLACE_PREFIX = "stithy-drives-"
-"""How the names of folders begin in which volumes are mounted."""
-
-IMAGE_PROGRAMS = ("qemu-storage-daemon", "nbdfuse")
 
 
 def remove(folder: Path) -> None:
@@ -353,9 +234,9 @@ def remove(folder: Path) -> None:
     images = {f"{IMAGE}-{tag}" for tag in tags} | ({entry.image} if entry else set())
     detach(folder, images)
     if entry is not None and entry.access:  # it says goodbye to a cluster that goes on
-        end(find_pids_inside(folder, IMAGE_PROGRAMS[0]), signal.SIGTERM)
+        end(find_pids_inside(folder, bridge.PROGRAMS[0]), signal.SIGTERM)
     end(find_pids(folder), signal.SIGKILL)
-    daemons.reap_daemons()
+    reap_programs()
     for tag in tags:
         daemons.remove(tag)
     # Its entry last: whoever is killed meanwhile leaves what can be found.
@@ -368,7 +249,7 @@ def remove(folder: Path) -> None:
 
 def is_alive(folder: Path) -> bool:
     """Whether the cluster's monitor, or what serves its image, is there."""
-    return any(find_pids_inside(folder, each) for each in ("ceph-mon", *IMAGE_PROGRAMS))
+    return any(find_pids_inside(folder, each) for each in ("ceph-mon", *bridge.PROGRAMS))
 
 
 def find_pids(folder: Path) -> list[int]:
@@ -383,7 +264,7 @@ def find_pids(folder: Path) -> list[int]:
 def find_serving_folder(device: str) -> Path | None:
     """The folder of the cluster whose image is this block device."""
     name = Path(device).name
-    if backing := read_text(BLOCK / name / "loop/backing_file"):
+    if backing := read_text(bridge.BLOCK / name / "loop/backing_file"):
         folder = Path(backing).parent
         return folder if read_entry(folder) is not None else None
     for folder in list_folders():
@@ -405,7 +286,7 @@ def release_requests(folder: Path) -> None:
 
 def cut_image_off(folder: Path, entry: ClusterEntry | None) -> None:
     """Let all requests of the image fail at once, whatever becomes of its cluster. Idempotent."""
-    for program in IMAGE_PROGRAMS:
+    for program in bridge.PROGRAMS:
         end(find_pids_inside(folder, program), signal.SIGKILL)
     if entry is not None:
         unmap_image(entry.image)
@@ -425,33 +306,6 @@ def detach(folder: Path, images: Iterable[str]) -> None:
     """Take the block devices of these images of the folder away. Idempotent."""
     for image in images:
         for _, device in list_devices(image):
-            _unmount_all(device)
+            bridge.unmount_all(device)
         unmap_image(image)
-    file = folder / "device"
-    for device in list_loops(file):
-        _unmount_all(device)
-        LocalRunner().run(Command(argv=[find_program("losetup"), "-d", device]), timeout_s=30)
-    if any(file in (Path(mount.source), mount.point) for mount in list_mounts()):
-        _unmount(file)
-
-
-def _unmount_all(device: str) -> None:
-    """Unmount a device everywhere; a mount point in a folder of Stithy's own goes with it."""
-    for each in [mount for mount in list_mounts() if mount.source == device]:
-        _unmount(each.point)
-        if each.point.parent.name.startswith(PLACE_PREFIX):
-            with suppress(OSError):  # whatever else is in it is somebody's
-                each.point.rmdir()
-                each.point.parent.rmdir()
-
-
-def _unmount(point: Path) -> None:
-    """Without waiting: what lies below may not answer any more."""
-    LocalRunner().run(Command(argv=[find_program("umount"), "--lazy", str(point)]), timeout_s=30)
-
-
-def list_loops(file: Path) -> list[str]:
-    """The block devices that a file is, by what the kernel says."""
-    files = BLOCK.glob("loop*/loop/backing_file")
-    own = [each for each in files if read_text(each) == str(file)]
-    return [f"/dev/{link.parent.parent.name}" for link in own]
+    bridge.detach(folder)

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from stithy.clock import SystemClock
 from stithy.drives import filesystems
+from stithy.drives.bridge import PACKAGES as OF_BRIDGES
 from stithy.environment import state_home
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts.devices import write_private
@@ -391,12 +392,10 @@ PACKAGES = {
     "rbd": Package("ceph-common", "ceph-common"),
     "rbd-nbd": Package("rbd-nbd", "rbd-nbd"),
     "monmaptool": Package("ceph-common", "ceph-common"),
+    **OF_BRIDGES,
     "qemu-storage-daemon": Package("qemu-system-common qemu-block-extra", "qemu-block-rbd"),
-    "nbdfuse": Package("libnbd-bin", "nbdfuse"),
-    "umount": Package("mount", "util-linux"),
     "iptables": Package("iptables", "iptables-nft"),
     **OF_LINKS,
-    "losetup": Package("mount", "util-linux"),
 }
 """What brings each program."""
 

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from stithy.environment import state_home
 from stithy.errors import InfrastructureError, PreconditionError, UserError, give_reason
 from stithy.hosts.devices import connect_socket, read_text, write_private
 from stithy.hosts.processes import ProcessIdentity, is_alive
-from stithy.hosts.runner import Running, wait_for_end
+from stithy.hosts.runner import Command, LocalRunner, Runner, Running, wait_for_end
 from stithy.wire.drive import jobs
 from stithy.wire.drive import messages as wire
 from stithy.wire.drive.messages import DriveCounters, DriveUp
@@ -172,6 +172,14 @@ them, and a folder's next one may begin before the last one is gone."""
 def remember_program(folder: Path, program: Running) -> None:
     """Know this program when it ends."""
     _STARTED.append((folder.resolve(), program))
+
+
+def start_daemon(folder: Path, words: Sequence[str], runner: Runner | None = None) -> Running:
+    """Start a program that outlives its starter; what it says goes into the folder."""
+    command = Command(argv=words, directory=folder, detached=True)
+    running = (runner or LocalRunner()).start(command, stderr=folder / ERRORS)
+    remember_program(folder, running)
+    return running
 
 
 def reap_programs() -> None:

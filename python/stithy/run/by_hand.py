@@ -11,8 +11,8 @@ from pathlib import Path
 
 from stithy.clock import SystemClock
 from stithy.cluster import image, layout
-from stithy.cluster.image import list_loops
 from stithy.cluster.layout import ClusterEntry
+from stithy.drives.bridge import DEVICE, list_loops
 from stithy.drives.control import Control
 from stithy.drives.program import CONTROL
 from stithy.errors import InfrastructureError, PreconditionError, UserError
@@ -120,7 +120,7 @@ def _find_device(folder: Path | None) -> Path | None:
     if folder is None or (entry := layout.read_entry(folder)) is None:
         return None
     found = [
-        *list_loops(folder / "device"),
+        *list_loops(folder / DEVICE),
         *(device for _, device in image.list_devices(entry.image)),
     ]
     return Path(found[0]) if found else None

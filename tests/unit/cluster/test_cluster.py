@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from stithy.clock import SystemClock
-from stithy.cluster import image, layout
+from stithy.cluster import layout
 from stithy.cluster.image import find_pids
 from stithy.cluster.layout import ClusterEntry
 from stithy.cluster.scrub import scrub_deeply
+from stithy.drives import bridge
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts import links
 
@@ -200,7 +201,7 @@ def test_a_wrong_copy_is_found_and_repaired(place: Path, repairs: bool) -> None:
 def test_what_gives_back_what_was_written_is_taken(place: Path) -> None:
     """A file does."""
     (place / "device").touch()
-    image.check(place / "device")
+    bridge.check(place / "device")
 
 
 def test_one_block_with_the_content_of_another_is_found(
@@ -215,4 +216,4 @@ def test_one_block_with_the_content_of_another_is_found(
 
     monkeypatch.setattr(os, "pwrite", mixed_up)
     with pytest.raises(InfrastructureError, match="2 of 512 blocks came back as others"):
-        image.check(place / "device")
+        bridge.check(place / "device")

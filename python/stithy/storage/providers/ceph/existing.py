@@ -17,6 +17,7 @@ from stithy.clock import Clock, SystemClock
 from stithy.cluster import image, layout
 from stithy.cluster.faults import readmit_osds
 from stithy.cluster.layout import Access, ClusterEntry, call, find_program
+from stithy.drives import bridge
 from stithy.errors import InfrastructureError, PreconditionError, give_reason
 from stithy.storage.formatted import MadeAnew, VolumeSpec, build_volume, need_rights
 from stithy.storage.provider import Record, Room, Site, Volume
@@ -107,7 +108,7 @@ class ExistingStorage(MadeAnew):
         entry = replace(entry, pool=self._pool, image=name, access=asdict(self._access))
         layout.make(folder, entry)
         device = image.attach(folder, entry, self._access)
-        image.check(Path(device))
+        bridge.check(Path(device))
         self._make_place(run_id, record)
         asked = VolumeSpec((device,), self._keys.filesystem)
         volume = build_volume(asked, self._place / "data", run_id, record, self._site.runner)

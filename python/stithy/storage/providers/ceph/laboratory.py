@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from stithy.cluster import daemons, image, layout
 from stithy.cluster.daemons import read_counters
 from stithy.cluster.faults import Packets
-from stithy.cluster.image import IMAGE_PROGRAMS, KERNELS, Kernel
+from stithy.cluster.image import KERNELS, Kernel
 from stithy.cluster.layout import PACKAGES, find_program
-from stithy.drives import filesystems
+from stithy.drives import bridge, filesystems
 from stithy.errors import PreconditionError
 from stithy.hosts import links
 from stithy.needs import (
@@ -117,7 +117,7 @@ def list_programs(*names: str) -> tuple[Need, ...]:
     )
 
 
-PROGRAMS = list_programs(*(name for name in WHY if name not in IMAGE_PROGRAMS))
+PROGRAMS = list_programs(*(name for name in WHY if name not in bridge.PROGRAMS))
 QEMU_RBD = Driver(
     name="rbd in QEMU",
     program="qemu-storage-daemon",
@@ -126,7 +126,7 @@ QEMU_RBD = Driver(
     package=Package("qemu-block-extra", "qemu-block-rbd"),
     why="the image of a cluster",
 )
-BRIDGE = (*list_programs(*IMAGE_PROGRAMS), QEMU_RBD)
+BRIDGE = (*list_programs(*bridge.PROGRAMS), QEMU_RBD)
 """Of the way from the image to its block device, where the kernel has none."""
 
 HOSTS = Networking(
@@ -189,8 +189,8 @@ class LaboratoryStorage(MadeAnew):
         self._profiles: dict[str, DriveProfileFile] = {}
 
     def check(self) -> None:
-        bridge = make_unless_kernel(BRIDGE, limited=self._limited)
-        needed = (*RIGHTS, *PROGRAMS, *bridge, HOSTS)
+        through = make_unless_kernel(BRIDGE, limited=self._limited)
+        needed = (*RIGHTS, *PROGRAMS, *through, HOSTS)
         need_rights(needed, "clusters of Ceph", self._where, INSTEAD)
         if self._keys.network_gbit is not None:
             limits = (list_programs("tc")[0], LIMITS)
@@ -341,7 +341,7 @@ class LaboratoryStorage(MadeAnew):
         image.make(folder, entry, policy, self._volume_bytes)
         daemons.set_damping(folder, daemons.DAMPING_S)
         device = image.attach(folder, entry)
-        image.check(Path(device))
+        bridge.check(Path(device))
         return device
 
     def _bring_up(self, run_id: str, record: Record) -> tuple[EmulatedDrive, ...]:
