@@ -54,9 +54,12 @@ def read_stat(folder: Path) -> Stat | None:
 
 
 def read_identity(pid: int) -> ProcessIdentity | None:
-    """The identity of the process that has this id now; None where there is none (or a zombie)."""
+    """The identity of the process that has this id now; None where there is none (or a zombie).
+
+    While other threads of a zombie have yet to end, it still has its files open.
+    """
     stat = _read_stat(pid)
-    if stat is None or stat.fields[0] in ("Z", "X"):
+    if stat is None or (stat.fields[0] in ("Z", "X") and int(stat.fields[17]) <= 1):
         return None
     return ProcessIdentity(read_boot_id(), pid, int(stat.fields[19]))
 

@@ -79,6 +79,21 @@ def test_a_process_is_recognised_for_good_whatever_its_name_is(tmp_path: Path) -
     assert users == {odd.pid, holding.pid}
 
 
+def test_a_process_ends_with_its_last_thread() -> None:
+    """A zombie whose other threads go on has its files open still."""
+    ends = (
+        "import ctypes, threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\n"
+    )
+    words = [sys.executable, "-c", f"{ends}ctypes.CDLL(None).pthread_exit(None)"]
+    with subprocess.Popen(words) as process:
+        proc = Path("/proc", str(process.pid))
+        while (stat := processes.read_stat(proc)) is None or stat.fields[0] != "Z":
+            time.sleep(0.02)
+        assert processes.read_identity(process.pid) is not None
+        processes.end([process.pid], signal.SIGKILL)
+        assert processes.read_identity(process.pid) is None
+
+
 def test_memory_groups_are_made_below_what_limits_stithy_itself(tmp_path: Path) -> None:
     """The nearest comes first; where none can be made there is a note, and nothing is left."""
     for path, handed in (
