@@ -1,5 +1,6 @@
 """A database moves under its users: nothing is lost, and nothing stays behind."""
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,13 +59,15 @@ def test_a_run_killed_in_a_migration_resumes(stithy: Stithy, place: Path) -> Non
     assert not moved.exists()
 
 
-def replacing_study(place: Path, duration: str = "6 s") -> Path:
+def replacing_study(
+    place: Path, duration: str = "6 s", way: str = "btrfs-replace", kind: str = "filesystem: btrfs"
+) -> Path:
     """Two users on one drive, whose file system moves to another after a second."""
-    drive = "drive: gp3, filesystem: btrfs"
+    drive = f"drive: gp3, {kind}"
     return write_study(
         place / "study.yaml", {"a": f"{{{drive}, roles: {{target: {{{drive}}}}}}}"}, users=[2],
         duration=duration, load={"ledger": "true"},
-        scenario="{migration: {ways: [btrfs-replace], at: 1 s}}",
+        scenario=f"{{migration: {{ways: [{way}], at: 1 s}}}}",
     )  # fmt: skip
 
 
@@ -88,6 +91,24 @@ def test_a_run_killed_in_a_replacement_leaves_nothing(stithy: Stithy, place: Pat
     out, path = place / "run", replacing_study(place)
     stithy.kill(lambda: out.exists() and is_replacing(out, 2), "run", path, "--out", out)
     assert not entries(out, "step-finished", id="w-a-u2-waybtrfs-replace-b0")
+    stithy.run_well("clean")
+    stithy.assert_nothing_left(out)
+
+
+@pytest.mark.needs_ceph
+@pytest.mark.needs_postgresql
+def test_a_run_killed_in_a_mirror_leaves_nothing(stithy: Stithy, place: Path) -> None:
+    """QEMU's daemon copies on, below a server and a file system that must go before it."""
+    out, path = place / "run", replacing_study(place, way="block-mirror", kind="layer: {qemu: {}}")
+
+    def is_mirroring() -> bool:
+        """The target's own bridge has gone while the window with the way is measured."""
+        made = {each.facts["facts"]["folder"] for each in entries(out, "creating", kind="bridge")}
+        began = entries(out, "step-started", id="w-a-u2-wayblock-mirror-b0")
+        return bool(began) and 0 < sum(os.path.exists(folder) for folder in made) < len(made)
+
+    stithy.kill(lambda: out.exists() and is_mirroring(), "run", path, "--out", out)
+    assert not entries(out, "step-finished", id="w-a-u2-wayblock-mirror-b0")
     stithy.run_well("clean")
     stithy.assert_nothing_left(out)
 

@@ -166,7 +166,8 @@ class Stithy:
     def assert_nothing_left(self, *outs: Path) -> None:
         """Of these runs, with their mounts, nor of any drive or cluster."""
         left: list[object] = [each for out in outs for each in left_by(out)]
-        left += [*self.drives(), *self.registered(), *self.state.glob("clusters/*")]
+        left += [*self.drives(), *self.registered(), *self.state.glob("clusters/*"),
+                 *self.state.glob("bridges/*")]  # fmt: skip
         assert left == []
 
     def kill(self, moment: Callable[[], object], *words: str | Path) -> None:
@@ -292,7 +293,7 @@ def is_there(kind: str, facts: Mapping[str, str]) -> bool:
     match kind:
         case "directory" | "scratch" | "cgroup" | "io-group" | "image":
             return Path(facts["path"]).exists()
-        case "drive" | "cluster":
+        case "drive" | "bridge" | "cluster":
             return Path(facts["folder"]).exists()
         case "rbd-image":
             words = ["rbd", "-c", facts["conf"], "--id", facts["user"], "ls", facts["pool"]]

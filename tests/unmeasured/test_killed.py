@@ -118,6 +118,7 @@ ELSEWHERE = {
     "creating link": "real/test_links.py kills a run after it",
     "creating agents": "unit/agents/test_window.py resumes a run after it",
     "creating cluster": "e2e/test_ceph.py kills a run after it",
+    "creating bridge": "e2e/test_migration.py kills a run after it",
     "creating ceph-fault": "e2e/test_ceph.py kills a run in it",
     "creating rbd-image": "e2e/test_cluster_by_hand.py kills a run after it",
     "creating marked-database": "e2e/test_by_url.py kills a run on databases by URL",

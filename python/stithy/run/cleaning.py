@@ -1,7 +1,7 @@
 """How each kind of created resource is removed: by a run's end, its failure and `clean` alike.
 
-What killed processes left that no run in the register is to remove (drives and clusters) is found
-and removed, too. What a person started and what runs that go on have made is no orphan.
+What killed processes left that no run in the register is to remove (drives, bridges, clusters) is
+found and removed, too. What a person started and what runs that go on have made is no orphan.
 
 Every cleanup handler is idempotent, and removes only what the register names and what still carries
 the run's mark. Processes go first, then the rest in the reverse order of its creation.
@@ -18,8 +18,8 @@ from stithy.agents.coordinator import end_loads
 from stithy.clock import SystemClock
 from stithy.cluster import daemons, layout
 from stithy.cluster import image as removal
+from stithy.drives import bridge, program
 from stithy.drives import control as places
-from stithy.drives import program
 from stithy.drives.filesystems import is_mounted, unmount
 from stithy.drives.program import find, find_serving_folder, remove, repair
 from stithy.engines.engine import get_engine
@@ -363,7 +363,7 @@ class Books:
 class Orphan:
     """What belongs to a folder of which nobody knows any more; `name` is what people call it."""
 
-    kind: Literal["drive", "cluster"]
+    kind: Literal["drive", "bridge", "cluster"]
     name: str
     folder: Path
 
@@ -377,11 +377,16 @@ class OrphanCleaned:
 
 
 def list_orphans() -> Sequence[Orphan]:
-    """All of them, drives last: clusters lie on them. Nothing is changed."""
+    """All of them, drives last: what else there is lies on them. Nothing is changed."""
     # Folders first: those of a run that begins meanwhile are in the register by then.
-    clusters, drives = layout.list_folders(), places.list_folders()
+    clusters, bridges, drives = layout.list_folders(), bridge.list_bridges(), places.list_folders()
     known = {run.run_id for run in list_registered()}
-    return [*_find_clusters(clusters, known), *_find_drives(drives, known)]
+    lost = [folder for folder in bridges if folder.name.partition(".")[0] not in known]
+    return [
+        *_find_clusters(clusters, known),
+        *(Orphan("bridge", folder.name, folder) for folder in lost),
+        *_find_drives(drives, known),
+    ]
 
 
 def _find_clusters(folders: Sequence[Path], known: set[str]) -> Iterator[Orphan]:
@@ -421,7 +426,9 @@ def _remove_drive(folder: Path) -> None:
     end(find_pids_inside(Path(f"{folder}{DELETED}"), DRIVE), signal.SIGTERM)
 
 
-REMOVE: dict[str, Callable[[Path], None]] = {"drive": _remove_drive, "cluster": removal.remove}
+REMOVE: dict[str, Callable[[Path], None]] = {
+    "drive": _remove_drive, "bridge": bridge.remove, "cluster": removal.remove,
+}  # fmt: skip
 
 
 def clean_orphans() -> Sequence[OrphanCleaned]:

@@ -30,7 +30,7 @@ def provision(context: Context, step: Step) -> str:
         return "the database is marked as the run's"
     words = []
     for part in volume.parts:
-        array = f", an array of {len(part.array.members)}" if part.array else ""
+        array = f", layer {part.array.layer}" if part.array else ""
         drives, plural = part.emulated, "s" if len(part.emulated) > 1 else ""
         names = " and ".join(drive.device for drive in drives)
         under = f", {drives[0].role} on the emulated drive{plural} {names}" if names else ""

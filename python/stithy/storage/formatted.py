@@ -86,7 +86,7 @@ class VolumeSpec:
     def check(self, where: str) -> None:
         """Raise PreconditionError where this machine cannot make it."""
         if self.layer is not None:
-            what = f"arrays of {self.layer.name}"
+            what = f"volumes on the layer {self.layer.name}"
             need_rights(self.layer.needs, what, where, "or leave out `layer`")
         if not (self.raw or (self.layer and self.layer.filesystem)):
             filesystems.need_tools(self.filesystem)
@@ -126,9 +126,9 @@ def build_volume(
     record("mark", {"path": str(point), "run_id": run_id})
     write_mark(point, DirectoryMark(run_id, True, get_identity()))
     found = describe(point)
-    if not found.devices:  # a file system whose members the kernel does not name
-        under = [name for each in asked.devices for name in list_devices_under(Path(each))]
-        found = replace(found, devices=tuple(dict.fromkeys(under)))
+    # Of file systems with members, and of bridges, the kernel does not name what lies below.
+    under = [name for each in asked.devices for name in list_devices_under(Path(each))]
+    found = replace(found, devices=tuple(dict.fromkeys((*found.devices, *under))))
     return replace(found, array=_describe_array(asked))
 
 

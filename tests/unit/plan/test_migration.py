@@ -33,6 +33,7 @@ load: {{users: [4], duration: 60 s, repeat: 1, {load}}}
 scenario: {scenario}
 """
 TARGET = "target: {drive: io2}"
+MIRRORED = "{drive: gp3, layer: {qemu: {}}"
 
 
 def study(
@@ -97,6 +98,15 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
         ("ways: [btrfs-replace]",
          {"source": "{drive: gp3, filesystem: btrfs, size: 2 GiB",
           "roles": "target: {drive: io2, filesystem: btrfs, size: 1 GiB}"},
+         "its target is not at least as large"),
+        ("ways: [block-mirror]", {}, "its storage is not a single emulated drive with `layer"),
+        ("ways: [block-mirror]", {"source": MIRRORED},
+         "its target is not a single emulated drive with `layer"),
+        ("ways: [block-mirror]",
+         {"source": MIRRORED, "roles": f"target: {MIRRORED}, filesystem: btrfs}}"},
+         "its target has not the file system ext4"),
+        ("ways: [block-mirror]",
+         {"source": f"{MIRRORED}, size: 2 GiB", "roles": f"target: {MIRRORED}, size: 1 GiB}}"},
          "its target is not at least as large"),
         ("ways: [copy]", {"roles": f"{TARGET}, log: {{drive: io2}}"}, "log files lie elsewhere"),
     ],
@@ -289,6 +299,15 @@ def test_what_is_not_compared_says_why(engine: str, ways: str, because: str | No
     found = plugins(WayKind)[ways.partition(",")[0]].explain_uncompared(read)
     assert (found or "").startswith(because or "")
     assert (found is None) is (because is None)
+
+
+def test_what_volumes_cost_that_can_be_mirrored_is_said() -> None:
+    """In the report, as it holds in all windows; the layer's caution says it in the plan."""
+    read = study("ways: [copy, block-mirror]", source=MIRRORED, roles=f"target: {MIRRORED}}}")
+    windows = [step.window for step in expand(read).steps if step.kind == "window"]
+    assert {each.activities[1] for each in windows if each} >= {"migration-block-mirror"}
+    assert "in all windows" in str(find_scenario(read).list_facts(read)[SETTINGS])
+    assert find_scenario(read).count_added_bytes(read, 2**30) == {}
 
 
 @pytest.mark.parametrize(("count", "number"), [(9_999, None), (10_000, 0.2)])

@@ -12,6 +12,7 @@ import pytest
 from fakes.clock import FakeClock
 from stithy.cli import app
 from stithy.cluster import daemons
+from stithy.drives import bridge
 from stithy.drives import control as places
 from stithy.drives.control import DriveEntry
 from stithy.errors import InfrastructureError, PreconditionError
@@ -307,11 +308,13 @@ def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
         ("nvme", "r2", DEAD),
     ):  # fmt: skip
         places.make(places.get_folder(name, run_id), DriveEntry(run_id, (name,), owner))
+    for name in ("r1.1", "r2.1"):
+        (bridge.get_home() / name).mkdir(parents=True)
     with monkeypatch.context() as patch:
         patch.setattr(cleaning, "find", lambda folder: get_identity())
         assert [clean_orphan.orphan.folder.name for clean_orphan in cleaning.clean_orphans()] == [
-            "r2.nvme"
-        ]
+            "r2.1", "r2.nvme"
+        ]  # fmt: skip
     assert app.run(["clean", str(tmp_path)]) == 0
     left = [all_folder.name for all_folder in places.list_folders()]
     assert left == ["fast", "new", "r1.nvme"], "another run was named"
@@ -319,7 +322,7 @@ def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
     assert app.run(["clean", "--json"]) == 0
     run, *drives = json.loads(capsys.readouterr().out)
     assert (run["run_id"], run["left"]) == ("r1", [])
-    assert [drive["name"] for drive in drives] == ["fast", "nvme"]
+    assert [drive["name"] for drive in drives] == ["r1.1", "fast", "nvme"]
     assert [each.name for each in places.list_folders()] == ["new"]
     assert app.run(["clean"]) == 0
     assert capsys.readouterr().out == "Nothing to clean.\n"

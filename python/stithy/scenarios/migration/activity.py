@@ -97,11 +97,11 @@ class MigrationActivity(TimedActivity):
             try:
                 with convert_machine_failures(f"the migration by {self._method.name}"):
                     self._method.move(self._move)
-                    self._move.begin(END)
+                    self._move.begin(END, self._move.ended_s)
             except UnfinishedError as error:
                 self.ended_because = str(error)
                 raise
-        self._ended_s = clock.now_s()
+        self._ended_s = clock.now_s() if self._move is None else self._move.marks[-1][1]
         self.wait_until(until_s)
         self.times = Times(began_s, from_s, clock.now_s(), complete=True)
 

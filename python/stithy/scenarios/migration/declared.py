@@ -11,7 +11,7 @@ ACTIVITY = "migration"
 
 BEFORE, MOVING, SWITCHING, AFTER = PHASES = ("before", "moving", "switch", "after")
 """Of a window: until the migration begins, while both answer or one does, while none does, and
-until the end. A way may lack the second or the third."""
+until the end. A way may lack the second or the third; a block mirror lets requests wait in it."""
 
 TIMES = ("migration.duration_s", "migration.switch_s", "migration.recovery_s")
 MOVED = "migration.moved_bytes"
@@ -27,7 +27,8 @@ def _list_metrics() -> Iterator[Metric]:
     yield from make_pause_metrics(ACTIVITY)
     yield _make_value(TIMES[0], "s", "lower", "time that the migration took", "Migration")
     yield _make_value(TIMES[1], "s", "lower",
-                      "time in which no server answered at the switch", "Switch")  # fmt: skip
+                      "time of the switch, in which no server answered or its storage was "
+                      "exchanged", "Switch")  # fmt: skip
     yield _make_value(TIMES[2], "s", "lower",
                       "time from the end of the migration until throughput is back",
                       "Recovery")  # fmt: skip
@@ -36,8 +37,8 @@ def _list_metrics() -> Iterator[Metric]:
                       "checksums, once the users were done", "Tables compared")  # fmt: skip
     yield _make_value(DIFFERING, "", "lower", "tables that differed from the source",
                       "Tables differing")  # fmt: skip
-    yield _make_value(DAMAGED, "", "lower", "blocks at the target that were not as their "
-                      "checksums from the source said", "Blocks damaged")  # fmt: skip
+    yield _make_value(DAMAGED, "", "lower", "blocks at the target that were not as at the "
+                      "source, by their checksums or themselves", "Blocks damaged")  # fmt: skip
     yield _make_value("migration.tpm", "1/min", "higher", "transactions per minute of a phase",
                       "TPM", PHASES)  # fmt: skip
     noun = "99th percentile of response time of a phase"

@@ -10,6 +10,7 @@ from stithy.analysis.analyze import Analysis
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Window
 from stithy.metrics import PAUSE_NEGLIGIBLE_S, Quantity
+from stithy.registry import plugins
 from stithy.report.blocks import (
     Block,
     FigureKind,
@@ -35,7 +36,7 @@ from stithy.scenarios.migration.declared import (
     TIMES,
 )
 from stithy.scenarios.migration.judge import Relocated
-from stithy.scenarios.migration.way import NAME, SETTINGS, SWITCH, WAY
+from stithy.scenarios.migration.way import NAME, SETTINGS, SWITCH, WAY, WayKind
 from stithy.statements import Statement, join_parts
 from stithy.units import format_measured_duration
 from stithy.validity import make_clause
@@ -43,8 +44,8 @@ from stithy.validity import make_clause
 TITLE = "Migration"
 NOTE = (
     "Migration: from its begin until users work with the target alone. Switch: the part of it in "
-    "which no server answered. Pause: the longest time of the measurement in which no user's "
-    "transaction was committed, and "
+    "which no server answered, or its storage was exchanged. Pause: the longest time of the "
+    "measurement in which no user's transaction was committed, and "
     "without: the same of windows without a migration; of users: the 99th percentile of each "
     "user's own longest. Moving and after: "
     "throughput of that phase relative to the seconds before the migration, in the same window. "
@@ -58,7 +59,8 @@ NOTE = (
     "were done; then the rows of every table were compared by checksums. That log may hold whole "
     "pages: what was copied wrong and changed by users later may be wrong, and equal, on both "
     "sides. Differing: over all windows. Blocks damaged: where btrfs moved them it has their "
-    "checksums from the source, and read all of them once users were done."
+    "checksums from the source, and read all of them once users were done. Where QEMU mirrored "
+    "them, both drives were read then: they must be equal but for blocks that were written since."
 )
 
 PAUSE = Quantity("migration.pause_s")
@@ -241,7 +243,7 @@ def _describe_way(of: Relocated, unit: str) -> Statement:
     tables = of.average(Quantity(COMPARED))
     same = ", all {tables:,.0f} tables equal by checksums" if tables is not None else ""
     if of.average_all(Quantity(DAMAGED)) == 0:
-        same += ", all blocks as their checksums say"
+        same += f", {plugins(WayKind)[of.happened].undamaged}"
     because = of.explain_uncompared()
     if uncompared:
         same += ", tables not compared in {uncompared:+window}"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from stithy.plan.steps import WindowPlan
     from stithy.run.context import Context
     from stithy.storage.provider import Volume
+    from stithy.storage.providers.drive import DriveKeys
     from stithy.study.model import Study
 
 NONE = NOTHING
@@ -37,7 +38,7 @@ NONE = NOTHING
 LAST_LINES = 3
 
 SWITCH = "switch"
-"""The part of a migration in which no server answers."""
+"""The part of a migration in which no server answers, or its storage is exchanged below it."""
 
 TableSums = Mapping[str, tuple[str | None, str | None]]
 """By table the checksums of its rows at source and target; None where it is not there."""
@@ -53,6 +54,7 @@ class Move:
 
     `marks`: when each part of it began, Unix time, the last one its end. `held`: what must last
     until the window's database was verified. `moved_bytes`: what came to lie on the target.
+    `ended_s`: when it was done, where what moved the volume says that itself.
     """
 
     context: "Context"
@@ -63,6 +65,7 @@ class Move:
     marks: list[tuple[str, float]] = field(default_factory=list)
     held: ExitStack = field(default_factory=ExitStack)
     moved_bytes: int | None = None
+    ended_s: float | None = None
     _group: Path | None = None
 
     def find_server(self) -> "Instance":
@@ -98,10 +101,10 @@ class Move:
 
         return has_holes(self.context, self.context.plan.dataset_at(self.window.point))
 
-    def begin(self, part: str) -> None:
-        """Begin the next part, which ends the one before."""
+    def begin(self, part: str, at_s: float | None = None) -> None:
+        """Begin the next part, which ends the one before; `at_s`: it has begun at this time."""
         self.check()
-        self.marks.append((part, self.context.session.clock.now_s()))
+        self.marks.append((part, self.context.session.clock.now_s() if at_s is None else at_s))
 
     def check(self) -> None:
         """Raise Interrupted where a person wants an end, UnfinishedError when users are done."""
@@ -218,6 +221,12 @@ class WayKind(Plugin):
     servers_beside: int = 0
     """How many servers more run meanwhile, each with the memory of the database."""
 
+    undamaged: str = "all blocks as their checksums say"
+    """What is said of blocks that were examined, of which none was damaged."""
+
+    standing: str = ""
+    """What it costs users in all windows, and not only in its own, in a sentence."""
+
     room_share: float = 0.0
     """What it needs on either side besides, relative to what the database may need."""
 
@@ -240,7 +249,7 @@ class WayKind(Plugin):
         raise NotImplementedError
 
     def count_damage(self, of: Move) -> int | None:
-        """Count the blocks at the target that are not as their checksums from the source say.
+        """Count the blocks at the target that are not as at the source, by checksums or themselves.
 
         Once the users are done; None where files were copied. Raises InfrastructureError.
         """
@@ -252,6 +261,30 @@ class WayKind(Plugin):
         Raises what the machine does, and what `Move.check` does; users then go on at the source.
         """
         raise NotImplementedError
+
+
+def explain_unlike(
+    study: "Study", candidate: str, whole: str, fits: Callable[["DriveKeys"], bool]
+) -> str | None:
+    """Say why what lies below a file system cannot be moved; None where it can.
+
+    Both sides are a single emulated drive that `fits`, with one kind of file system, the target at
+    least as large. `whole`: what fits, in words.
+    """
+    from stithy.storage.providers.drive import DriveKeys
+
+    sources = study.candidates[candidate].sources
+    source, target = sources["data"].spec, sources["target"].spec
+    if not isinstance(source, DriveKeys) or source.count > 1 or not fits(source):
+        return f"its storage is not {whole}"
+    if not isinstance(target, DriveKeys) or target.count > 1 or not fits(target):
+        return f"its target is not {whole}"
+    if source.filesystem != target.filesystem:
+        return f"its target has not the file system {source.filesystem}, which moves as it is"
+    least, size = source.size_bytes, target.size_bytes
+    if least is not None and (size is None or size < least):
+        return "its target is not at least as large (`size`)"
+    return explain_unmovable(study, candidate)
 
 
 def explain_unmovable(study: "Study", candidate: str) -> str | None:

@@ -4,9 +4,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from stithy.registry import plugins
-from stithy.scenarios.migration.way import Move, WayKind, explain_unmovable
+from stithy.scenarios.migration.way import Move, WayKind, explain_unlike
 from stithy.storage.layer import LayerKind
-from stithy.storage.providers.drive import DriveKeys
 
 if TYPE_CHECKING:
     from stithy.study.model import Study
@@ -27,15 +26,7 @@ class BtrfsReplace(WayKind):
 
     def explain_refusal(self, study: "Study", candidate: str) -> str | None:
         """Refuse what is not one emulated drive with btrfs on either side, the other as large."""
-        sources = study.candidates[candidate].sources
-        ends = [sources[role].spec for role in ("data", "target")]
-        for spec, end in zip(ends, ("its storage", "its target"), strict=True):
-            if not isinstance(spec, DriveKeys) or spec.count > 1 or spec.filesystem != FILESYSTEM:
-                return f"{end} is not {WHOLE}"
-        least, size = (spec.size_bytes for spec in ends if isinstance(spec, DriveKeys))
-        if least is not None and (size is None or size < least):
-            return "its target is not at least as large (`size`)"
-        return explain_unmovable(study, candidate)
+        return explain_unlike(study, candidate, WHOLE, lambda spec: spec.filesystem == FILESYSTEM)
 
     def explain_uncompared(self, study: "Study") -> str | None:
         """Nobody can read the drive that a file system has left."""
@@ -55,7 +46,7 @@ class BtrfsReplace(WayKind):
         from stithy.storage.layers.btrfs import make_command, read_usage
 
         runner, place = of.context.session.host.runner, of.source.path
-        leaves, comes_to = of.source.emulated[0].device, of.target.emulated[0].device
+        leaves, comes_to = (f"/dev/{end.devices[0]}" for end in (of.source, of.target))
         record = of.context.session.books.recorder(of.window.candidate)
         # Before the next window both are made anew; whoever cleans up meanwhile meets the other.
         of.context.volumes.moved.add(of.window.candidate)
