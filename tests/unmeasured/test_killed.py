@@ -102,6 +102,7 @@ def test_runs_killed_before_any_line_are_resumed(ask: Ask) -> None:
 ELSEWHERE = {
     "drives-unpaced": "test_drives.py kills runs on emulated drives",
     "drives-paced": "as above",
+    "creating io-group": "as above",
     "creating drive": "as above",
     "creating mount": "real/drives/test_by_hand.py kills a run after it",
     "creating formatted": "test_storage.py kills runs on devices",
