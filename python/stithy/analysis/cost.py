@@ -282,7 +282,7 @@ def count_priced_users(
     if found.level is None:
         return None, found.missing_because or "no level meets the target"
     if any(window.row.get("rate_per_s") is not None for window in evidence.windows):
-        return None, "at a rate there are connections and no users"
+        return None, "at a rate there are no users, only connections"
     if found.not_at is not None and found.open_because is None:
         return found.level, None
     because = found.open_because or "no measured level misses the target"

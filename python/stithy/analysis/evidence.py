@@ -464,7 +464,7 @@ class Contrast:
         """A quantity of its valid windows."""
         return self.evidence.level_of(self.candidate, self.point, quantity)
 
-    def average_all(self, quantity: Quantity) -> float | None:
+    def average_if_complete(self, quantity: Quantity) -> float | None:
         """The same; None where one of them has none, for which others would stand."""
         known = (self.evidence.value_of(window, quantity).number for window in self.list_counted())
         return None if None in known else self.average(quantity)

@@ -272,7 +272,7 @@ def _merge_commit(known: Mapping[str, _Delay]) -> dict[str, _Delay]:
     _, asked_of_write, of_write, written = known.get("write", (0, 0.0, 0.0, ()))
     singly = max(delay[2] for name, delay in known.items() if name != "write")
     counted = max(0.0, min(of_write, singly))
-    if counted == of_write:
+    if counted >= of_write:
         operations = (*written, *operations)
     return {"commit": (count, asked + asked_of_write, added + counted, operations)}
 

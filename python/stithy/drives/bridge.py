@@ -4,11 +4,11 @@ QEMU's own FUSE export mixes up concurrent writes: it is never used. All of a br
 in a folder of its own, by which it is found, so that whoever is killed leaves nothing that could
 not be removed. It carries no mark of a run: it ends after what uses it.
 
-Whether a block device gives back what was written to it while many write at once.
-Bridges from user space to the kernel have mixed up the buffers of concurrent writes. Eight writers
-write blocks that no other block equals, and every block is read back. Then the kernel is asked for
-zeros in the middle of them, as file systems do: a bridge that makes a discard of this, and drops
-discards or skips small ones, leaves old data where a file system counts on zeros.
+`check` sees whether a device gives back what was written to it while many write at once: bridges
+from user space to the kernel have mixed up the buffers of concurrent writes. Eight writers write
+blocks that no other block equals, and every block is read back. Then the kernel is asked for zeros
+in the middle of them, as file systems do: a bridge that makes a discard of this, and drops discards
+or skips small ones, leaves old data where a file system counts on zeros.
 """
 
 import ctypes
@@ -123,7 +123,7 @@ def find_folder(device: str) -> Path:
     folder = Path(read_text(BLOCK / Path(device).name / "loop/backing_file")).parent
     if folder.parent != get_home():
         raise InfrastructureError(
-            "it is no device of QEMU's storage daemon any more", where=device,
+            "QEMU's storage daemon no longer serves this device", where=device,
             remedy="check the kernel log (dmesg) for who took it away",
         )  # fmt: skip
     return folder
@@ -213,8 +213,7 @@ def _refuse(wrong: int, how: str, device: Path) -> None:
         raise InfrastructureError(
             f"{wrong} of {WRITERS * BLOCKS} blocks {how}",
             where=str(device),
-            remedy="do not use this bridge: upgrade QEMU and libnbd; or, of an image, use a kernel "
-            "with rbd",
+            remedy="upgrade QEMU and libnbd; images of Ceph need no bridge on a kernel with rbd",
         )
 
 

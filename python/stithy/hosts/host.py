@@ -93,7 +93,7 @@ class Host(Machine, Protocol):
         """What others than `pids` and their children have done so far."""
 
     def join_io_group(self, name: str, record: Callable[[Path], object]) -> None:
-        """Be in a group for I/O where the root group would delay reads of loop devices."""
+        """Join a group for I/O where the root group would delay reads of loop devices."""
 
 
 class LocalHost:
@@ -119,7 +119,7 @@ class LocalHost:
         return plugins(Collector)
 
     def join_io_group(self, name: str, record: Callable[[Path], object]) -> None:
-        """Be in a group of this process and what it starts."""
+        """Join one that is made for this process and what it starts."""
         resources.join_io_group(name, record)
 
     @property

@@ -417,15 +417,16 @@ def join_io_group(
 
     A loop device does the requests of the root group one after the other with those that belong to
     none, as flushes: there reads wait for flushes, whatever the drive below can. `record` gets the
-    path beforehand. Nothing is done where no group of version 1 can be made; version 2 has groups
-    for I/O below its root. Source: drivers/block/loop.c of Linux, `loop_queue_work`.
+    path beforehand. Nothing is done where no group of version 1 can be made; of version 2 systemd
+    makes groups for I/O below the root. Source: drivers/block/loop.c of Linux, `loop_queue_work`.
     """
     is_root = any(IO.old in names and own == "/" for names, own in own_groups(proc))
-    if not is_root or (parent := IO.find_parent(proc)) is None:
+    parent = IO.find_parent(proc) if is_root else None
+    if parent is None or not os.access(parent, os.W_OK | os.X_OK):
         return
     path = parent / name
     record(path)
-    with suppress(OSError):  # an ordinary user's drives do without it
+    with suppress(OSError):  # reads then wait
         path.mkdir()
         (path / "cgroup.procs").write_text(str(os.getpid()))
 

@@ -29,7 +29,10 @@ KINDS = ("intel-rapl", "amd-rapl")
 UJ_PER_J = 1e6
 EVERY_MOST_S = 10
 """Own: half of the time in which 3 kW fill a range of 65 kJ, the smallest that is usual."""
-WITHIN = {"core": "package", "uncore": "package", "package": "psys"}
+WITHIN = (
+    ("core", "package"), ("uncore", "package"), ("core", "psys"), ("uncore", "psys"),
+    ("package", "psys"), ("dram", "psys"),
+)  # fmt: skip
 """Zones that are a part of another."""
 NO_ZONES = "the kernel offers no RAPL zones; virtual machines have none"
 RULE = "a virtual machine has none; elsewhere as root: chmod a+r intel-rapl:*/energy_uj there"
@@ -53,7 +56,7 @@ class RaplKeys(MeterKeys):
     @field_validator("rapl")
     @classmethod
     def _check_parts(cls, named: tuple[str, ...]) -> tuple[str, ...]:
-        for part, whole in WITHIN.items():
+        for part, whole in WITHIN:
             both = [{z for z in (part, whole) if z.startswith(n) or n.startswith(z)} for n in named]
             if len(set().union(*both)) > 1:
                 raise make_rule_error("zones counted twice", f"{part} is a part of {whole}")

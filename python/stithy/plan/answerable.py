@@ -259,7 +259,7 @@ def _check_prices(study: Study, asked: Requested) -> UserError | None:
         remedy = "add `load.limit`, such as `limit: p95 of all <= 1 s`"
         return asked.refuse(f"`{asked.quantity}` without a response-time target", remedy)
     if not needs_duty and load and load.is_open:
-        remedy = "use a `pace` instead of a rate: connections are no users"
+        remedy = "use a `pace`: at a rate there are connections, and no users"
         return asked.refuse(f"`{asked.quantity}` without users", remedy)
     return None
 

@@ -54,11 +54,17 @@ def sum_phase(
 def is_whole(intervals: Iterable[LoggedInterval], from_s: float, to_s: float, done: int) -> bool:
     """Say whether a log holds all of a measurement, Unix time, in which so many came to an end.
 
-    What a log that ended early lacks would count as seconds without a transaction.
+    What a log that ended early lacks would count as seconds without a transaction. Seconds at the
+    ends of a measurement that lie in it with a part only hold others, too.
     """
-    since, until = from_s - JOIN_TOLERANCE_S, to_s - JOIN_TOLERANCE_S
-    inside = (each for each in intervals if since <= each.started_at_s < until)
-    return sum(each.histogram.count for each in inside) == done
+    inner = outer = 0
+    for each in intervals:
+        begin_s, end_s, count = each.started_at_s, each.started_at_s + 1, each.histogram.count
+        if from_s - JOIN_TOLERANCE_S <= begin_s and end_s <= to_s + JOIN_TOLERANCE_S:
+            inner += count
+        if from_s + JOIN_TOLERANCE_S < end_s and begin_s < to_s - JOIN_TOLERANCE_S:
+            outer += count
+    return inner <= done <= outer
 
 
 def cut_phases(phases: Iterable[Phase], inner: Phase) -> list[Phase]:

@@ -227,6 +227,7 @@ class TimedActivity(BasicActivity):
             per_s = before.per_minute / 60
             back_s = phases.find_recovery_s(self.logged, rest, self._find_start_s(), per_s)
         because = NOT_BACK if before and before.per_minute else NOTHING_BEFORE
+        because = because if self.logged else NO_TIME
         return WindowValue(metric, back_s, missing_because=because if back_s is None else None)
 
 

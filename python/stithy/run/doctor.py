@@ -84,7 +84,7 @@ class ExaminedPart:
 class Examination:
     """All that was found; `demo_lacks` is empty where the demo could run.
 
-    `left`: what ended runs and killed drives and clusters have left on the machine.
+    `left`: what ended runs and killed drives, clusters and bridges have left on the machine.
     """
 
     checks: Mapping[str, tuple[Judgement, ...]]

@@ -206,7 +206,9 @@ def _enter(found: ResumableRun) -> Books:
     return Books(history.run_id, register, journal)
 
 
-OWN_NAMES = frozenset({"tree", "mark", "scratch", "cgroup", "io-group", "mount", "drive", "image"})
+OWN_NAMES = frozenset(
+    {"tree", "mark", "scratch", "cgroup", "io-group", "mount", "drive", "bridge", "image"}
+)
 """Kinds whose names or marks are this run's alone. A directory is, while it bears the run's mark;
 others may belong to a later run by now."""
 

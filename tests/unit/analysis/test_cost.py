@@ -126,7 +126,7 @@ def test_work_and_users_share_the_cost(context: Context) -> None:
     assert "Licence engine: by the core. Licence backup: by the TB. More users may be" in notes
     rated = tuple(replace(each, row={**each.row, "rate_per_s": 9.0}) for each in evidence.windows)
     at_rate = count_priced_users(replace(evidence, windows=rated), "disk", context.limit)
-    assert at_rate == (None, "at a rate there are connections and no users")
+    assert at_rate == (None, "at a rate there are no users, only connections")
     windows = [evidence.value_of(each, COST_PER_MILLION).number
                for each in evidence.valid_at("disk", point)]  # fmt: skip
     assert len(windows) == 4

@@ -267,7 +267,7 @@ def test_windows_that_never_recovered_are_not_left_out(
         row = {"value": back_s, "missing_because": None, "count": None}
         windows.append(replace(of, values={**of.values, ("fault.recovery_s", ALL): row}))
     [suffered] = Suffered.list_in(analyse(windows, "a").evidence)
-    assert suffered.average_all(Quantity("fault.recovery_s")) == mean_s
+    assert suffered.average_if_complete(Quantity("fault.recovery_s")) == mean_s
 
 
 def write_log(folder: Path, of: Window, started_s: float, counts: list[int]) -> Window:

@@ -158,7 +158,7 @@ def test_a_cost_that_nothing_is_stated_for_cannot_be_asked() -> None:
     duty = ("source: q,", "source: q, duty: {hours: 8760, load: 100%},")
     target = ("  ramp_up", "  limit: p95 of all <= 1 s\n  ramp_up")
     rate = ("  ramp_up", "  rate: 9/s\n  ramp_up")
-    no_users = "use a `pace` instead of a rate: connections are no users"
+    no_users = "use a `pace`: at a rate there are connections, and no users"
     for metric, changes, remedy in (
         ("per_million", (), "add the section `cost` with its `duty`"),
         ("per_million", (priced,), "add the section `cost` with its `duty`"),

@@ -17,7 +17,7 @@ from stithy.errors import InfrastructureError, Interrupted, PreconditionError, S
 from stithy.plan.expand import expand
 from stithy.registry import plugins
 from stithy.results.hlog import LoggedHistogram, LoggedInterval
-from stithy.results.phases import Phase, find_recovery_s, sum_phase, sum_phases
+from stithy.results.phases import Phase, find_recovery_s, is_whole, sum_phase, sum_phases
 from stithy.run.activity import Times, WindowValue
 from stithy.scenarios.failure.activity import FaultActivity
 from stithy.scenarios.failure.declared import NOT_REACHED, UNCHECKED
@@ -433,7 +433,7 @@ def test_what_a_window_did_not_come_to_is_not_claimed() -> None:
     lengths = {of: value.value for (name, of), value in values.items() if name == "fault.phase_s"}
     assert lengths == {"baseline": 10, "pause": None, "degraded": 10, "rebuilding": None,
                        "after": 40}  # fmt: skip
-    assert (values["fault.recovery_s", "all"].missing_because or "").startswith("no whole second")
+    assert "no whole second" in (values["fault.recovery_s", "all"].missing_because or "")
     assert [span.name for span in activity.spans()] == ["fault", "repair"]
     activity._at.broken_s = None
     assert not list(activity.spans())
@@ -517,6 +517,18 @@ def test_a_second_without_an_answer_counts() -> None:
     result = sum_phase(log, Phase("fault", 1000.9, 1006.0), 1000.0)
     assert (result.seconds, result.count, result.per_minute) == (5, 90, 1080)
     assert sum_phase(log, Phase("repair", 1001.2, 1001.9), 1000.0).per_minute is None
+
+
+@pytest.mark.parametrize(("ends", "done", "expected"), [
+    ((1001.0, 1004.0), 30, True), ((1001.0, 1004.0), 31, False), ((1001.0, 1004.0), 29, False),
+    ((1001.5, 1003.5), 15, True), ((1001.5, 1003.5), 31, False), ((1001.5, 1003.5), 9, False),
+    ((1002.0, 1007.0), 50, False),
+])  # fmt: skip
+def test_a_log_that_ended_early_is_not_whole(
+    ends: tuple[float, float], done: int, expected: bool
+) -> None:
+    """Seconds that lie in a measurement with a part only may hold fewer of it than they have."""
+    assert is_whole([logged(second, 10) for second in range(6)], *ends, done) is expected
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_a_wrong_key_is_refused(keys: str, others: dict[str, str], problem: str)
          "its target is not a single emulated drive with `layer"),
         ("ways: [block-mirror]",
          {"source": MIRRORED, "roles": f"target: {MIRRORED}, filesystem: btrfs}}"},
-         "its target has not the file system ext4"),
+         "its target does not have the file system ext4"),
         ("ways: [block-mirror]",
          {"source": f"{MIRRORED}, size: 2 GiB", "roles": f"target: {MIRRORED}, size: 1 GiB}}"},
          "its target is not at least as large"),

@@ -282,6 +282,7 @@ OF = "study:", "power: {{meters: {{{}}}{}}}\nstudy:"
     ("w: {shelly: 'http://x'}, v: {shelly: 'http://x', sees: it}", ", total: [w, v]",
      ["power.total"] * 2),
     ("w: {rapl: [package, core]}", "", ["power.meters.w.rapl"]),
+    ("w: {rapl: [psys, core]}", "", ["power.meters.w.rapl"]),
     ("w: {rapl: [p]}", "", ["power.meters.w.rapl"]),
     ("w: {rapl: [package], candidates: []}, v: {ipmi: local}", "", ["power.meters.w.candidates"]),
     ("", "", ["power.meters"]),

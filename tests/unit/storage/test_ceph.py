@@ -129,7 +129,8 @@ def test_a_manager_says_whether_a_cluster_is_clean(
               "pgmap": {"pgs_by_state": groups, "num_pgs": 32}}  # fmt: skip
     assert existing.is_clean(status) is expected
     if expected:
-        assert not existing.is_clean({**status, "osdmap": {**osds, "num_in_osds": 2}})
+        assert not existing.is_clean({**status, "osdmap": {**osds, "num_up_osds": 2}})
+        assert existing.is_clean({**status, "osdmap": {**osds, "num_in_osds": 2}}), "one is out"
         assert existing.is_clean({**status, "osdmap": {**osds, "num_osds": 4}}), "one is out"
 
 

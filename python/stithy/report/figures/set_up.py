@@ -183,6 +183,7 @@ def _list_parts(candidate: CandidateFacts) -> Iterator[Part]:
         )
         yield Part(volume, _describe_storage(candidate), emulated=False)
     arrays = {array.role: str(array) for array in candidate.arrays}
+    several = {array.role for array in candidate.arrays if len(array.members) > 1}
     for each in candidate.roles:
         volume = Box(each.role, _describe_filesystem(each.filesystem, each.mount_options))
         devices = " on ".join(each.devices) or "no block device known"
@@ -192,7 +193,7 @@ def _list_parts(candidate: CandidateFacts) -> Iterator[Part]:
         volume = Box(", ".join(roles), _describe_filesystem(drive.filesystem, drive.mount_options))
         array = arrays.get(role)
         where = "in memory" if drive.backing == "memory" else f"in a file at {drive.backing}"
-        size = f"{format_size(drive.size_bytes)}{'' if array is None else ' each'}, {where}"
+        size = f"{format_size(drive.size_bytes)}{' each' if role in several else ''}, {where}"
         storage = Box(f"EMULATED {name_drive(drive)}", (size, array or drive.title))
         yield Part(volume, storage, emulated=True)
 

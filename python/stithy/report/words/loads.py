@@ -291,7 +291,8 @@ def _name_profiles(candidate: CandidateFacts) -> str:
     for drive in candidate.drives:  # of a role the first: what follows lies beside it
         by_role.setdefault(drive.role, name_drive(drive))
     for array in candidate.arrays:
-        by_role[array.role] = f"{len(array.members)} × {by_role[array.role]} as {array.kind}"
+        number = f"{len(array.members)} × " if len(array.members) > 1 else ""
+        by_role[array.role] = f"{number}{by_role[array.role]} as {array.kind}"
     return ", ".join(
         text if list(by_role) == ["data"] else f"{role} {text}" for role, text in by_role.items()
     )

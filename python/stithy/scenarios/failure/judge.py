@@ -58,7 +58,7 @@ def find_destroyed(of: WindowRecord) -> Reason | None:
 
 def find_damage(of: WindowRecord) -> Reason | None:
     """Find whether the engine's own check found any in its files, or could not be done."""
-    if because := explain_unchecked(of.values):
+    if (because := explain_unchecked(of.values)) and because != NOT_REACHED:
         return Reason(DATABASE_UNCHECKED, {"because": make_clause(because)})
     return Reason(DATABASE_DAMAGED) if of.values.get(DAMAGE, {}).get("value") else None
 

@@ -14,7 +14,7 @@ def list_phases(edges: Sequence[float], gap: tuple[float, float] | None) -> list
 
     `edges`: its begin, when the fault struck, when it was healed, when all was whole again, its
     end. `gap`: when its longest time without a commit began, and how long it was: the pause, if it
-    began while the fault lasted or redundancy was restored, or not long before.
+    began while the fault lasted or redundancy was restored, or before with half of it after.
     """
     names = [name for name in PHASES if name != "pause"]
     edges = [min(edge, edges[-1]) for edge in edges]  # a repair may outlast the users

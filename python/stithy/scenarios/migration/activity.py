@@ -54,7 +54,7 @@ class MigrationActivity(TimedActivity):
         self._sums: TableSums | None = None
         self._uncompared: str | None = None
         self._damaged: int | None = None
-        self._unread = FILES
+        self._unread = NOT_REACHED
 
     @contextmanager
     def ready(self) -> Iterator[Subject]:
@@ -71,7 +71,7 @@ class MigrationActivity(TimedActivity):
                 self.context.file.study.at(self.window.point)
             )
             with convert_machine_failures("the comparison with the source"):
-                self._damaged = method.count_damage(move)
+                self._damaged, self._unread = method.count_damage(move), FILES
                 self._sums = method.compare(move) if self._uncompared is None else None
         except InfrastructureError as error:
             self.context.session.stop.check()  # a person's end says nothing of tables

@@ -78,8 +78,8 @@ class MigrationScenario(LoadScenario):
 
     def list_facts(self, study: Study) -> Mapping[str, float | str]:
         """The same for the report, with what ways cost in all windows, which the plan says."""
-        standing = (plugins(WayKind)[name].standing for name in find_spec(study).ways)
-        return {SETTINGS: " ".join(filter(None, (*self.describe_settings(study), *standing)))}
+        costs = (plugins(WayKind)[name].standing_cost for name in find_spec(study).ways)
+        return {SETTINGS: " ".join(filter(None, (*self.describe_settings(study), *costs)))}
 
     def count_added_bytes(self, study: Study, held: int) -> Mapping[Role, int]:
         """Count the log kept for a server that follows, and what ways need, on either side."""

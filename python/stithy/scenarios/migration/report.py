@@ -117,13 +117,13 @@ def _make_row(context: Context, of: Relocated) -> dict[str, Any]:
         **context.list_factor_values(of.point), "candidate": of.candidate,
         "blocks": len(of.list_counted()), "size_bytes": of.average(Quantity(MOVED)),
         **{name: of.average(Quantity(f"migration.{name}")) for name in times},
-        "recovery_s": of.average_all(Quantity(TIMES[2])),
+        "recovery_s": of.average_if_complete(Quantity(TIMES[2])),
         "pause_without_s": of.find_usual(PAUSE),
         "kept": of.compute_kept_share(MOVING), "kept_after": of.compute_kept_share(AFTER),
         **{f"p99_{phase}_s": of.average(Quantity(PHASE_P99, phase))
            for phase in (BEFORE, MOVING, AFTER)},
         **of.estimate_change(), "tables": of.average(Quantity(COMPARED)),
-        "differing": of.count_differing(), "damaged": of.average_all(Quantity(DAMAGED)),
+        "differing": of.count_differing(), "damaged": of.average_if_complete(Quantity(DAMAGED)),
         "lost": len(of.list_lost()),
     }  # fmt: skip
 
@@ -242,8 +242,8 @@ def _describe_way(of: Relocated, unit: str) -> Statement:
     unproven, uncompared = len(of.list_unproven()), len(of.list_uncompared())
     tables = of.average(Quantity(COMPARED))
     same = ", all {tables:,.0f} tables equal by checksums" if tables is not None else ""
-    if of.average_all(Quantity(DAMAGED)) == 0:
-        same += f", {plugins(WayKind)[of.happened].undamaged}"
+    if of.average_if_complete(Quantity(DAMAGED)) == 0:
+        same += f", {plugins(WayKind).get(of.happened, WayKind).undamaged_text}"
     because = of.explain_uncompared()
     if uncompared:
         same += ", tables not compared in {uncompared:+window}"

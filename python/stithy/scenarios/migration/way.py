@@ -221,10 +221,10 @@ class WayKind(Plugin):
     servers_beside: int = 0
     """How many servers more run meanwhile, each with the memory of the database."""
 
-    undamaged: str = "all blocks as their checksums say"
+    undamaged_text: str = "all blocks as their checksums say"
     """What is said of blocks that were examined, of which none was damaged."""
 
-    standing: str = ""
+    standing_cost: str = ""
     """What it costs users in all windows, and not only in its own, in a sentence."""
 
     room_share: float = 0.0
@@ -280,7 +280,7 @@ def explain_unlike(
     if not isinstance(target, DriveKeys) or target.count > 1 or not fits(target):
         return f"its target is not {whole}"
     if source.filesystem != target.filesystem:
-        return f"its target has not the file system {source.filesystem}, which moves as it is"
+        return f"its target does not have the file system {source.filesystem}, which moves as it is"
     least, size = source.size_bytes, target.size_bytes
     if least is not None and (size is None or size < least):
         return "its target is not at least as large (`size`)"

@@ -67,7 +67,7 @@ PATIENCE_S = 30.0
 
 @dataclass(frozen=True)
 class MonitorEvent:
-    """What QEMU told of itself, with its own time: Unix seconds, to the microsecond."""
+    """An event of QEMU with its own time: Unix seconds, to the microsecond."""
 
     name: str
     at_s: float
@@ -138,8 +138,15 @@ class Monitor:
 
 @contextmanager
 def open_monitor(path: Path) -> Iterator[Monitor]:
-    """Begin a conversation at this socket. Raises what `connect_socket` does."""
-    with connect_socket(path, PATIENCE_S) as connection:
+    """Begin a conversation at this socket. Raises InfrastructureError where nobody answers."""
+    try:
+        opened = connect_socket(path, PATIENCE_S)
+    except OSError as error:
+        raise InfrastructureError(
+            f"QEMU's storage daemon cannot be reached: {give_reason(error)}", where=str(path),
+            remedy="look into the kernel log (dmesg) for why it ended, and try again",
+        ) from error  # fmt: skip
+    with opened as connection:
         monitor = Monitor(connection, str(path))
         monitor.ask("qmp_capabilities")
         yield monitor

@@ -31,10 +31,11 @@ LOSS_NOTE = (
 )
 PHASE_NOTE = (
     "Baseline: until the fault. Pause: its longest time without a commit, from a second on, if the "
-    "fault began it. Degraded: the rest until the repair. Rebuilding: until redundancy is "
-    "restored. Changes are those to the same seconds of the window without the fault, of the same "
-    "block. Rates are of whole seconds; a transaction counts in the second in which it ended. "
-    "Percentiles are of all valid windows together; one of too few answers is not shown."
+    "fault began it, or half of it at least came after that. Degraded: the rest until the repair. "
+    "Rebuilding: until redundancy is restored. Changes are those to the same seconds of the window "
+    "without the fault, of the same block. Rates are of whole seconds; a transaction counts in the "
+    "second in which it ended. Percentiles are of all valid windows together; one of too few "
+    "answers is not shown."
 )
 
 

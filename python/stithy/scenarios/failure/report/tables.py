@@ -95,7 +95,7 @@ def make_losses_table(context: Context) -> PageTable:
 
 def _make_row(context: Context, of: Survival) -> dict[str, Any]:
     suffered = Suffered(context.evidence, of.candidate, of.point)
-    times = {name: suffered.average_all(Quantity(f"fault.{name}")) for name in TIMES}
+    times = {name: suffered.average_if_complete(Quantity(f"fault.{name}")) for name in TIMES}
     return {
         **context.list_factor_values(of.point), "candidate": of.candidate, "fate": of.fate.value,
         "blocks": of.counted, "promised": of.promised, "windows": of.windows,

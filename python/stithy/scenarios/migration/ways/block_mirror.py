@@ -55,8 +55,8 @@ class BlockMirror(WayKind):
     )
     needs = (*plugins(LayerKind)[LAYER].needs, INFO)
     parts = (MIRROR, SWITCH)
-    undamaged = "all blocks equal but for those written since the switch"
-    standing = (
+    undamaged_text = "all blocks equal but for those written since the switch"
+    standing_cost = (
         "So that volumes can be mirrored, they are read and written through QEMU's storage daemon "
         "in all windows, also in the one without a migration: that adds to each request."
     )

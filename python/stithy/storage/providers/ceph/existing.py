@@ -238,7 +238,7 @@ def is_clean(status: Mapping[str, Any]) -> bool | None:
     osds, groups = status["osdmap"], status["pgmap"]
     clean = sum(state["count"] for state in groups["pgs_by_state"]
                 if state["state_name"].startswith("active+clean"))  # fmt: skip
-    everywhere = osds["num_up_osds"] == osds["num_in_osds"]
+    everywhere = osds["num_up_osds"] >= osds["num_in_osds"]
     return bool(everywhere and clean == groups["num_pgs"])
 
 
