@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from stithy.drives.bridge import BLOCK_BYTES
 from stithy.errors import InfrastructureError
 from stithy.scenarios.migration.way import Move
-from stithy.scenarios.migration.ways.block_mirror import mirror
+from stithy.scenarios.migration.ways.block_mirror import PIECE_BYTES, find_differing, mirror
 from stithy.storage.layers import qemu
 from stithy.storage.layers.qemu import open_monitor
 
@@ -129,3 +130,20 @@ def test_a_mirror_that_does_not_end_is_cancelled(
     ):
         mirror(of, monitor, {"driver": "raw"})
     assert asked == [*heard, "block-job-cancel"]
+
+
+def test_drives_are_compared_to_the_end_of_the_source(disk_place: Path) -> None:
+    """Neither what an earlier piece held nor what the target has beyond it is of the source."""
+    pieces = PIECE_BYTES // BLOCK_BYTES
+    kept, changed, beyond = (bytes([value]) * BLOCK_BYTES for value in (1, 2, 3))
+    written = {
+        "source": [kept] * (pieces + 2),
+        "target": [kept, kept, changed, *[kept] * (pieces - 2), changed, *[beyond] * pieces],
+    }
+    for name, blocks in written.items():
+        (disk_place / name).write_bytes(b"".join(blocks))
+    drives: Iterator[Any] = (
+        SimpleNamespace(device=str(disk_place / name), size_bytes=len(blocks) * BLOCK_BYTES)
+        for name, blocks in written.items()
+    )
+    assert [*find_differing(*drives)] == [2, pieces + 1]

@@ -11,7 +11,7 @@ ACTIVITY = "migration"
 
 BEFORE, MOVING, SWITCHING, AFTER = PHASES = ("before", "moving", "switch", "after")
 """Of a window: until the migration begins, while both answer or one does, while none does, and
-until the end. A way may lack the second or the third; a block mirror lets requests wait in it."""
+until the end. A way may lack the second or the third; in that of a block mirror requests wait."""
 
 TIMES = ("migration.duration_s", "migration.switch_s", "migration.recovery_s")
 MOVED = "migration.moved_bytes"

@@ -29,8 +29,8 @@ TABLES_DIFFER = Flag(
 
 BLOCKS_DAMAGED = Flag(
     "moved blocks damaged",
-    "{damaged:+block} at the target {damaged:was|were} not as at the source.",
-    "The kernel log (dmesg) says which, if checksums said it. Do not trust this way or target.",
+    "{damaged:+block} at the target differed from the source.",
+    "The kernel log (dmesg) names those that checksums found. Do not trust this way or target.",
     invalidates=True,
 )
 

@@ -75,7 +75,7 @@ class BlockMirror(WayKind):
     def count_damage(self, of: Move) -> int | None:
         """Compare both drives; a block that was not written since they were equal must be."""
         with suspend_pacing(of.source.drives):
-            differing = set(_find_differing(of.source.emulated[0], of.target.emulated[0]))
+            differing = set(find_differing(of.source.emulated[0], of.target.emulated[0]))
             return len(differing.difference(_list_written(of)))
 
     def move(self, of: Move) -> None:
@@ -139,7 +139,7 @@ def _find_bridge(of: Move) -> Path:
     return bridge.find_folder(f"/dev/{of.source.devices[0]}")
 
 
-def _find_differing(source: EmulatedDrive, target: EmulatedDrive) -> Iterator[int]:
+def find_differing(source: EmulatedDrive, target: EmulatedDrive) -> Iterator[int]:
     """Find the blocks of the source, by number, that differ from those of the target."""
     opened = [os.open(drive.device, os.O_RDONLY | os.O_DIRECT) for drive in (source, target)]
     try:
@@ -147,8 +147,10 @@ def _find_differing(source: EmulatedDrive, target: EmulatedDrive) -> Iterator[in
             for at in range(0, source.size_bytes, PIECE_BYTES):
                 for descriptor, piece in zip(opened, (a, b), strict=True):
                     os.preadv(descriptor, [piece], at)
-                if a[:] != b[:]:
-                    for begin in range(0, PIECE_BYTES, BLOCK_BYTES):
+                # The last piece may be shorter, and the target longer than the source.
+                length = min(PIECE_BYTES, source.size_bytes - at)
+                if a[:length] != b[:length]:
+                    for begin in range(0, length, BLOCK_BYTES):
                         end = begin + BLOCK_BYTES
                         if a[begin:end] != b[begin:end]:
                             yield (at + begin) // BLOCK_BYTES
