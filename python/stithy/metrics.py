@@ -85,6 +85,11 @@ class Metric:
     negligible: float | None = None
     of_instance: bool = False
 
+    @property
+    def period_s(self) -> float:
+        """Of what time it is the rate: a minute, or a second."""
+        return 60.0 if self.unit == "1/min" else 1.0
+
 
 @dataclass(frozen=True)
 class Quantity:

@@ -263,10 +263,7 @@ def _explain_million(pricing: Pricing, yearly: YearlyCost, per_s: float | None) 
 def measure_rate(evidence: Evidence, candidate: str, point: Point) -> float | None:
     """Transactions a second of a candidate at a point, as the workload counts them."""
     done = evidence.level_of(candidate, point, evidence.throughput)
-    return None if done is None else done / _PER_S[evidence.throughput.known.unit]
-
-
-_PER_S: Mapping[str, float] = {"1/min": 60.0, "1/s": 1.0}
+    return None if done is None else done / evidence.throughput.known.period_s
 
 
 def count_priced_users(
@@ -307,7 +304,7 @@ def list_cost_rows(prices: PricesAt, evidence: Evidence) -> Iterator[dict[str, A
             continue
         yearly = price_candidate(pricing, window.candidate)
         done = window.value(column)
-        per_s = done / _PER_S[evidence.throughput.known.unit] if done else None
+        per_s = done / evidence.throughput.known.period_s if done else None
         value = price_million(pricing, yearly, per_s)
         yield {
             "window_id": window.id, "activity": "cost", "metric": COST_PER_MILLION.metric,

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from statistics import fmean, median
 from typing import ClassVar, Self
 
@@ -110,9 +109,8 @@ class Window:
 
     def name_failure(self) -> str:
         """Name what makes it invalid first: a fault of its own, before one of its block."""
-        of_block = (reason.flag for reason in self.reasons if reason.invalidates)
-        first = next(chain(self.failures, of_block))
-        return str(self.row["missing_because"] or first.value)
+        flags = (*self.failures, *(reason.flag for reason in self.reasons if reason.invalidates))
+        return str(self.row["missing_because"] or flags[0].value)
 
     def is_flagged(self, *flags: str) -> bool:
         """Whether a reason has one of these flags, invalidating or not."""

@@ -221,13 +221,11 @@ class TimedActivity(BasicActivity):
         self, metric: str, before: PhaseResult | None, from_s: float, to_s: float
     ) -> WindowValue:
         """Find how long after `from_s` throughput was as `before` again."""
-        back_s = None
-        if before and before.per_minute and to_s > from_s:
-            rest = phases.Phase("rest", from_s, to_s)
-            per_s = before.per_minute / 60
+        back_s, because = None, NOTHING_BEFORE if self.logged else NO_TIME
+        if before and before.per_minute:
+            rest, per_s = phases.Phase("rest", from_s, to_s), before.per_minute / 60
             back_s = phases.find_recovery_s(self.logged, rest, self._find_start_s(), per_s)
-        because = NOT_BACK if before and before.per_minute else NOTHING_BEFORE
-        because = because if self.logged else NO_TIME
+            because = NOT_BACK
         return WindowValue(metric, back_s, missing_because=because if back_s is None else None)
 
 

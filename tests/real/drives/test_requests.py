@@ -20,6 +20,7 @@ from stithy.drives.control import DriveSpec
 from stithy.drives.program import DriveProgram, start
 from stithy.hosts.resources import join_io_group, leave_io_group
 from stithy.results.hlog import merge, read_hlog
+from support.drive_profile import drive
 
 pytestmark = pytest.mark.needs_drive
 
@@ -36,9 +37,11 @@ VERIFY = (
 
 
 @contextmanager
-def up(place: Path, size_bytes: int = 16 * MIB, **more: Any) -> Iterator[DriveProgram]:
-    """A drive that takes no time, until the end of the block."""
-    spec = DriveSpec("disk", None, size_bytes, **more)
+def up(
+    place: Path, size_bytes: int = 16 * MIB, profile: str | None = None, **more: Any
+) -> Iterator[DriveProgram]:
+    """A drive, which takes no time without a profile, until the end of the block."""
+    spec = DriveSpec("disk", profile, size_bytes, **more)
     drives = start([spec], place / "drives", hold_off_idle=False)
     try:
         yield drives
@@ -85,45 +88,32 @@ def test_the_interval_log_of_a_drive_is_read_as_all_others(disk_place: Path) -> 
     assert writes.count == total["write"].count == 20
 
 
-SLOW_FLUSH = """
-version = 1
-name = "slow-flush"
-title = "a drive whose flush takes 100 ms"
-capacity_bytes = 1_000_000_000
-channels = 32
-read = { p50_us = 100, p99_us = 200, bytes_per_s = 1_000_000_000 }
-write = { p50_us = 100, p99_us = 200, bytes_per_s = 1_000_000_000 }
-flush = { cost_us = 100_000 }
-provenance = { assumed = ["capacity_bytes", "channels", "read", "write", "flush"] }
-"""
 FLUSHES = 10
 
 
 def test_reads_wait_for_no_flush_outside_the_root_group(disk_place: Path) -> None:
     """One after the other there would be about two reads for each flush of 100 ms."""
     groups: list[Path] = []
-    spec = DriveSpec("disk", SLOW_FLUSH, 16 * MIB)
-    drives = start([spec], disk_place / "drives", hold_off_idle=False)
 
     def write() -> None:
         with opened(drives, os.O_DSYNC) as disk:
             for sector in range(FLUSHES):
                 os.pwrite(disk, bytes(SECTOR_BYTES), sector * SECTOR_BYTES)
 
-    try:
-        join_io_group(f"stithy-test-{os.getpid()}", groups.append)
-        if not groups:
-            pytest.skip("this process is in no root group of blkio")
-        device = os.open(drives.devices["disk"], os.O_RDONLY | os.O_DIRECT)
-        writer, reads = threading.Thread(target=write), 0
-        writer.start()
-        with mmap.mmap(-1, SECTOR_BYTES) as page:
-            while writer.is_alive():
-                reads += os.preadv(device, [page], 8 * MIB) // SECTOR_BYTES
-        os.close(device)
-        assert reads > 10 * FLUSHES
-    finally:
-        drives.stop()
-        for group in groups:
-            leave_io_group(group)
+    with up(disk_place, profile=drive(times_ms=(0.1, 0.2), flush_ms=100)) as drives:
+        try:
+            join_io_group(f"stithy-test-{os.getpid()}", groups.append)
+            if not groups:
+                pytest.skip("this process is in no root group of blkio")
+            device = os.open(drives.devices["disk"], os.O_RDONLY | os.O_DIRECT)
+            writer, reads = threading.Thread(target=write), 0
+            writer.start()
+            with mmap.mmap(-1, SECTOR_BYTES) as page:
+                while writer.is_alive():
+                    reads += os.preadv(device, [page], 8 * MIB) // SECTOR_BYTES
+            os.close(device)
+            assert reads > 10 * FLUSHES
+        finally:
+            for group in groups:
+                leave_io_group(group)
     assert not any(group.exists() for group in groups)

@@ -28,6 +28,7 @@ from stithy.drives.profiles import own_figures
 from stithy.fio.profile import DIRECTIONS
 from stithy.wire.drive.jobs import LoadPoint
 from stithy.wire.drive.messages import PointFigures
+from support.drive_profile import drive
 from support.raised_drive import Figures, Raised, all_raised, closed_loop
 
 TIME = re.compile(r"^(\w+_(?:us|ms)) = (.+)$")
@@ -82,37 +83,6 @@ DURATION_S, DISK_S = 1.2, 3.0
 
 NORMAL_99 = 2.3263
 """The 99th percentile of the standard normal distribution."""
-
-
-def drive(
-    *,
-    channels: int = 64,
-    times_ms: tuple[float, float] = (16, 16),
-    bytes_per_s: float = 1e12,
-    flush_ms: float = 0.0,
-    more: str = "",
-    read: str = "",
-) -> str:
-    """A profile: medians and 99th percentiles of reads and writes of 4 KiB, and further tables."""
-    p50_us, p99_us = (1000 * each for each in times_ms)
-    access = f"p50_us = {p50_us}\np99_us = {p99_us}\nbytes_per_s = {bytes_per_s}"
-    tables = ["capacity_bytes", "channels", "read", "write", "flush"]
-    tables += re.findall(r"\[(\w+)\]", more)
-    return f"""version = 1
-name = "made-up"
-title = "made up"
-capacity_bytes = {SIZE_BYTES}
-channels = {channels}
-[read]
-{read or access}
-[write]
-{access}
-[flush]
-cost_us = {1000 * flush_ms}
-{more}
-[provenance]
-assumed = {tables}
-"""
 
 
 SHIPPED_DISK = (SHIPPED / "generic-15k.toml").read_text()

@@ -29,6 +29,7 @@ from stithy.fio.measure import measure
 from stithy.fio.output import Histogram
 from stithy.fio.profile import DIRECTIONS, Pattern
 from stithy.fio.traces import read_trace
+from support.drive_profile import drive
 from support.raised_drive import Raised, all_raised
 
 pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_fio]
@@ -51,24 +52,7 @@ TAIL_MOST = 0.6
 REQUESTS_LEAST = 50
 """Of fewer, one that the machine held up is a large share of the latency."""
 
-PROFILE = f"""version = 1
-name = "even"
-title = "slow and even"
-capacity_bytes = {SIZE_BYTES}
-channels = 32
-[read]
-p50_us = 8000
-p99_us = 8100
-bytes_per_s = 1e10
-[write]
-p50_us = 8000
-p99_us = 8100
-bytes_per_s = 1e10
-[flush]
-cost_us = 1000
-[provenance]
-assumed = ["capacity_bytes", "channels", "read", "write", "flush"]
-"""
+PROFILE = drive(size_bytes=SIZE_BYTES, channels=32, times_ms=(8, 8.1), bytes_per_s=1e10, flush_ms=1)
 
 ENGINES = ("", "ioengine=psync", "ioengine=pvsync2", "ioengine=libaio", "ioengine=libaio",
            "ioengine=io_uring")  # fmt: skip

@@ -206,9 +206,8 @@ class FaultActivity(TimedActivity):
         end_s = 0.0
         if self.times is not None and self._at.healed_s is not None:
             end_s = self.times.measure_from_s + self.window.duration_s
-        before = self.sum_phases([phase for phase in self._phases if phase.name == "baseline"])
         yield self.find_recovery(
-            "fault.recovery_s", before.get("baseline"), self._at.healed_s or 0.0, end_s
+            "fault.recovery_s", results.get("baseline"), self._at.healed_s or 0.0, end_s
         )
 
     def _list_values(self, fault: FaultKind) -> Iterator[WindowValue]:

@@ -151,11 +151,11 @@ def compare_phase(pairs: Sequence[PhasePair], quantity: Quantity) -> Paired:
 def count_lost_work(analysis: Analysis, candidate: str, point: Point, alone: Point) -> Paired:
     """Count what users got less done in a measurement with the fault than without, by block."""
     evidence, known, values = analysis.evidence, [], {}
-    unit_s = 1 if evidence.throughput.known.unit == "1/s" else 60
+    period_s = evidence.throughput.known.period_s
     for pair in pair_windows(evidence, candidate, point, alone):
         rates = [evidence.value_of(of, evidence.throughput).number for of in pair]
         lasted = [of.measured_s for of in pair]
-        first, second = (None if None in (rate, s) else (rate or 0.0) * (s or 0.0) / unit_s
+        first, second = (None if None in (rate, s) else (rate or 0.0) * (s or 0.0) / period_s
                          for rate, s in zip(rates, lasted, strict=True))  # fmt: skip
         if first is None or second is None:
             values[pair[1].id] = Value(None, "a window has no throughput")
